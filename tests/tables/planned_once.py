@@ -17,10 +17,10 @@ _PLANS: dict[bytes, TablePlan] = {}
 _plan_table = plan_module.plan_table
 
 
-def _remembered(query: Query, *, apart: bool = False) -> TablePlan:
-    asked = pickle.dumps((query, apart))
+def _remembered(query: Query) -> TablePlan:
+    asked = pickle.dumps(query)
     if asked not in _PLANS:
-        _PLANS[asked] = _plan_table(query, apart=apart)
+        _PLANS[asked] = _plan_table(query)
     return _PLANS[asked]
 
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.tables.bounded import BoundedAggregation, Per, Value
-from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import KeyTable, crossed, key_column
 from tests.tables.reference import group_of
 

@@ -97,7 +97,7 @@ def test_conditions_and_derived_columns_are_kept_in_the_record_and_verified(tmp_
     asked = Query(
         by={"zone": Keys(["north"], rest="other"), "band": Bins("0..10 by 5")},
         measures=[Count(within=20), Sum(column="band", low=0, high=10, within=200.0, name="sum")],
-        where="fare >= 0 and not (zone == 'x')",
+        where="fare >= 0 and not (zone = 'x')",
         derive={"rate": "fare / miles", "band": "rate * 2 + 1"},
         bounds_touched=True,
         **ONE,

@@ -1,39 +1,82 @@
-"""Metadata beside a CSV file: every column of the file, in order, with what it holds; the source's name."""
+"""Manifests: every column of the file, in order; the source's name; nothing is left out or flattered."""
 
 from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pbdp import Budget, Ledger
+from pbdp.digits import rounded_up
 from pbdp.errors import InputError
 from pbdp.tables import Count, Mean, verify_manifest
 from pbdp.tables.table import confidence_shown
 from tests.tables.asking import query
 
+Record = dict[str, Any]
 DATA = {"who": [1, 2, 3], "city": ["a", "b", "c"], "x": [0.5, 1.0, None]}
 
 
-def test_metadata_describe_the_file(tmp_path: Path) -> None:
-    measures = [Count(within=20), Mean(column="x", low=0, high=1, count_within=20, name="m")]
-    plan = query(measures, quality=True).plan()
+MEASURES = [Count(within=20), Mean(column="x", low=0, high=1, count_within=20, name="m")]
+
+
+def test_every_column_of_the_file_is_described_in_order(tmp_path: Path) -> None:
+    plan = query(MEASURES, quality=True).plan()
     plan.release(DATA, source="Museums", version="3").save(tmp_path / "t.csv")
-    record = json.loads((tmp_path / "t.csv-metadata.json").read_text())
     header = next(csv.reader((tmp_path / "t.csv").read_text().splitlines()))
-    columns = {column["titles"]: column["datatype"] for column in record["tableSchema"]["columns"]}
-    assert list(columns) == header
-    assert (columns["city"], columns["count"], columns["m"], columns["m_quality"]) == (
-        "string", "integer", "number", "string",
-    )  # fmt: skip
-    assert record["url"] == "t.csv"
-    assert record["dc:source"] == "Museums 3"
-    assert record["tableSchema"]["primaryKey"] == ["city"]
     manifest = json.loads((tmp_path / "t.csv.manifest.json").read_text())
+    assert list(manifest["table"]["columns"]) == header
     assert manifest["source"] == {"name": "Museums", "version": "3"}
     assert verify_manifest(tmp_path / "t.csv.manifest.json").holds
+
+
+def _without(record: Record, *names: str) -> None:
+    for name in names[:-1]:
+        record = record[name]
+    del record[names[-1]]
+
+
+def _rounded_to_nearest(record: Record) -> None:
+    """The statement with an epsilon of six digits that is below the certified one."""
+    claim = record["certificate"]
+    up, nearest = rounded_up(claim["epsilon"], digits=6), f"{claim['epsilon']:.6g}"
+    assert up != nearest
+    claim["statement"] = claim["statement"].replace(up, nearest)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda record: _without(record, "plan", "laws"), "the formulas are not those of the noise"),
+        (lambda record: record["plan"]["laws"][0].update(formula=None), "the formulas are not those"),
+        (_rounded_to_nearest, "the statement says something else than the certificate"),
+        (
+            lambda record: record["query"].update(most_rows=2**36),
+            "query has fields that no manifest has: most_rows",
+        ),
+        (lambda record: record.update(version=2), None),
+    ],
+)
+def test_what_every_manifest_says_may_not_be_left_out_or_flattered(
+    change: Callable[[Record], None], told: str | None, tmp_path: Path
+) -> None:
+    # 0.834084..., which is 0.834085 rounded up and 0.834084 to the nearest
+    query([Count(within=21)]).plan().release(DATA).save(tmp_path / "t.csv")
+    place = tmp_path / "t.csv.manifest.json"
+    assert verify_manifest(place).holds
+    record = json.loads(place.read_text())
+    change(record)
+    place.write_text(json.dumps(record))
+    if told is None:
+        with pytest.raises(InputError, match="version of the manifest must be 1; got 2"):
+            verify_manifest(place)
+        return
+    (wrong,) = (check for check in verify_manifest(place).checks if check.holds is False)
+    assert (wrong.name, wrong.words[: len(told)]) == ("certificate", told)
 
 
 def test_the_source_has_a_digest_under_the_key_of_the_ledger(

@@ -52,7 +52,7 @@ def asked(**changes: Any) -> Query:
     [
         ({"tables": "zone"}, "a list of tables"),
         ({"tables": []}, "a list of tables"),
-        ({"tables": ["zone"]}, "lists of columns"),
+        ({"tables": ["zone"]}, "a list of columns"),
         ({"tables": [["zone"], ["day"]]}, "among those of by"),
         ({"tables": [["zone", "zone"], ["hour"]]}, "different"),
         ({"tables": [["zone", "hour"], ["hour", "zone"]]}, "different from each other"),

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.release.intervals import Intervals
 from pbdp.tables import Count, Mean, People, Query, Sum
 from pbdp.tables.bounded import Value
 from pbdp.tables.expressions.tree import Call, Column, Expression
-from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.measures import Measure
 from pbdp.tables.numbers import Quantity, numbers_of
 from tests.tables.asking import query, width
@@ -23,7 +23,7 @@ SUM = Sum(column="x", low=-3, high=2, within=5)
 
 def test_open_widths_grow_with_the_sensitivity() -> None:
     asked = query([Count(), People(), Sum(column="x", low=0, high=10)], epsilon=1.0)
-    one, two = numbers_of(asked, 4.0), numbers_of(asked, 8.0)
+    one, two = (numbers_of(asked.with_widths(factor)) for factor in (4.0, 8.0))
     for small, large in zip(one, two, strict=True):
         assert width(small) == pytest.approx(4 * small.requirement.sensitivity)
         assert width(large) == pytest.approx(8 * large.requirement.sensitivity)
@@ -69,7 +69,7 @@ def test_measures_know_themselves(
     assert measure.counts_rows is counts
     assert measure.ends(asked) == ends
     assert measure.meaning == words
-    assert tuple(number.label for number in measure.numbers(asked, None)) == measure.labels
+    assert tuple(number.label for number in measure.numbers(asked)) == measure.labels
     assert tuple(number.quantity for number in numbers_of(asked)) == measure.quantities(asked)
     assert measure.derived is (len(measure.labels) > 1)
     assert measure.columns[0] == measure.name
@@ -98,7 +98,7 @@ class Squares(Measure):
 
     def derived_columns(self, query: Query) -> dict[str, Expression]:
         number = query.derived.get("x") or Column(name="x", type="number")
-        return {"(square of x)": Call(op="mul", type="number", args=(number, number))}
+        return {"(square of x)": Call(op="*", type="number", args=(number, number))}
 
     def value(self, query: Query) -> Value:
         fixed = FixedPoint(low=0.0, high=100.0, whole=True, most_rows=query.most_rows)

@@ -135,7 +135,7 @@ ROWS = pa.table(
 def test_several_tables_add_up_without_numbers_below_zero(tmp_path: Path, changes: dict[str, Any]) -> None:
     asked = several(**changes)
     plan = asked.plan()
-    apart = plan.strategies["count"].kind == "apart"
+    independent = plan.strategies["count"].kind == "independent people"
     with Ledger.create(tmp_path / "ledger.db") as ledger:
         budget = Budget.create(ledger, "trips", epsilon=200, delta=1e-2)
         keys = iter(range(1000))
@@ -144,14 +144,14 @@ def test_several_tables_add_up_without_numbers_below_zero(tmp_path: Path, change
     cells = tables["city, hour"]
     assert all((one["count_nonnegative"] >= 0).all() for one in tables.values())
     assert cells["count_nonnegative"].dtype == np.int64
-    for name in [one.name for one in asked.measures] if not apart else []:
+    for name in [one.name for one in asked.measures] if not independent else []:
         column = f"{name}_nonnegative"
         for by in ("city", "hour"):
             if by in tables:
                 own = cells.groupby(by)[column].sum().loc[tables[by][by]]
                 assert np.allclose(own, tables[by][column], rtol=1e-12, atol=0)
         assert np.isclose(cells[column].sum(), tables["total"][column][0], rtol=1e-12, atol=0)
-    if apart:
+    if independent:
         assert (cells["count_nonnegative"] == cells["count"].clip(lower=0)).all()
     path, manifest = tmp_path / "t.csv", tmp_path / "t.csv.manifest.json"
     table.save(path)
@@ -159,7 +159,7 @@ def test_several_tables_add_up_without_numbers_below_zero(tmp_path: Path, change
     assert found.holds, [(check.name, check.words) for check in found.checks if check.holds is False]
     assert found.is_complete
     change(tmp_path / "t.city.csv", manifest, 1, "count_nonnegative", 1)
-    assert wrong(verify_manifest(manifest)) == ["numbers in the table" if apart else "sums"]
+    assert wrong(verify_manifest(manifest)) == ["numbers in the table" if independent else "sums"]
     assert "ledger" in wrong(verify_manifest(manifest, ledger=str(tmp_path / "ledger.db")))
 
 

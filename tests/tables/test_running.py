@@ -255,7 +255,7 @@ def test_records_of_queries_keep_the_days() -> None:
     ("changes", "words"),
     [
         ({"running": "hour"}, "running must be a column of by"),
-        ({"running": 3}, "running must be a column of by"),
+        ({"running": 3}, "running must be the name of a column"),
         ({"running": "zone"}, "dates or whole numbers"),
         ({"by": {"day": None}, "select": Selection(people=50)}, "public keys"),
         (
@@ -275,7 +275,7 @@ def test_records_of_queries_keep_the_days() -> None:
         ({"through": True, "by": {"day": range(3)}}, "one of the keys"),
         ({"running": None, "through": DAYS[3]}, "running totals"),
         ({"running": None, "append_only": True}, "append_only must be used with running totals"),
-        ({"append_only": "yes"}, "append_only must be true or false"),
+        ({"append_only": "yes"}, "append_only must be True or False"),
         (
             {"through": DAYS[3], "unit": "who", "groups_per_person": 3, "rows_per_group": 1},
             "choice of groups",

@@ -129,5 +129,5 @@ def test_a_selection_of_very_small_groups_has_its_price() -> None:
 
 @pytest.mark.parametrize("people", [0, 1, 2.5, "many"])
 def test_selections_say_how_many_people(people: object) -> None:
-    with pytest.raises(InputError, match="people of select"):
+    with pytest.raises(InputError, match="people must be a whole number of at least 2"):
         Selection(people=people)  # type: ignore[arg-type]

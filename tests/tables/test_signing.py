@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,20 +77,6 @@ def test_every_change_is_found(made: Path) -> None:
     assert is_signed(record) == public_key_at(made / "keys" / "office.pub")
 
 
-def test_the_metadata_beside_the_table_are_signed_too(made: Path, tmp_path: Path) -> None:
-    for name in ("t.csv", "t.csv.manifest.json", "t.csv-metadata.json"):
-        shutil.copy(made / name, tmp_path)
-    manifest, metadata = tmp_path / "t.csv.manifest.json", tmp_path / "t.csv-metadata.json"
-    assert verify_manifest(manifest, signed_by=made / "keys" / "office.pub").holds
-    metadata.write_text(metadata.read_text().replace("with noise", "exact"))
-    found = verify_manifest(manifest, signed_by=made / "keys" / "office.pub")
-    assert [check.name for check in found.checks if check.holds is False] == ["metadata"]
-    # a table that travels without them is whole
-    metadata.unlink()
-    assert verify_manifest(manifest).holds
-    assert verify_manifest(manifest).is_complete
-
-
 def test_fields_that_no_manifest_has_are_found_without_a_signature(made: Path) -> None:
     record = json.loads((made / "t.csv.manifest.json").read_text())
     del record[SIGNATURE]
@@ -107,7 +92,6 @@ def test_fields_that_no_manifest_has_are_found_without_a_signature(made: Path) -
     [
         (("certificate", "approved"), True),
         (("table", "approved"), True),
-        (("table", "metadata", "approved"), True),
         (("query", "by", "groups"), 1000),
         (("query", "by", "checked"), "by the office"),
         (("plan", "noise", "assumptions"), ["none"]),

@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import unicodedata
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pbdp.errors import MissingPackageError
+from pbdp.errors import InputError, MissingPackageError
 from pbdp.tables import Count, Query, ReleasedTable, Selection, Sum
 from pbdp.tables.keys import KeyTable
 from pbdp.tables.table import marked, published_columns, unmarked
@@ -51,8 +53,6 @@ def test_a_number_below_what_can_be_true_has_the_interval_of_zero() -> None:
     found = published_columns(plan, FAR)
     assert found["count_bounded_low"].tolist() == [0, 0, 20]
     assert found["count_bounded_high"].tolist() == [20, 17, 60]
-    # files of before have one point there
-    assert published_columns(plan, FAR, clipped=True)["count_bounded_high"].tolist() == [0, 17, 60]
 
 
 def test_ends_of_sums_are_rounded_outward_only_where_doubles_need_it() -> None:
@@ -149,3 +149,24 @@ def test_marks_are_taken_off_as_they_were_put_on(texts: list[str]) -> None:
     there = marked(table, ["key"])
     assert there["other"].to_pylist() == texts
     assert unmarked(there, ["key"])["key"].to_pylist() == texts
+
+
+def test_a_file_is_not_replaced_in_silence(released: ReleasedTable, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("mine")
+    with pytest.raises(InputError, match=r"files that are not there yet.*replace=True"):
+        released.save(path)
+    assert [place.name for place in tmp_path.iterdir()] == ["table.csv"]
+    assert path.read_text() == "mine"
+    released.save(path, replace=True)
+    assert path.read_text() != "mine"
+
+
+SIGNS = ("EQUALS SIGN", "PLUS SIGN", "HYPHEN-MINUS", "COMMERCIAL AT")
+FULLWIDTH = [unicodedata.lookup(f"FULLWIDTH {name}") for name in SIGNS]
+
+
+@pytest.mark.parametrize("sign", [*FULLWIDTH, *"=+-@"])
+def test_fullwidth_signs_begin_formulas_too(sign: str) -> None:
+    table = pa.table({"key": [f"{sign}1", "a"]})
+    assert marked(table, ["key"])["key"].to_pylist() == [f"'{sign}1", "a"]

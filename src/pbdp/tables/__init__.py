@@ -14,7 +14,7 @@
     table.save("visits.csv")                # and a manifest beside it
 
 Where things are: `measures`, `keys`, `groups`, `expressions` and `query` are what is asked; `bounded` defines
-the aggregates and proves how far one person moves them, `fixed_point` makes them exact; `engines` compute
+the aggregates and proves how far one person moves them; `engines` compute
 them where the data lives; `numbers` and `selection` say what noise they need, `plan` finds it; `release`
 pays, asks and draws; `table` is what comes out, with `touched`, `quality` and `nonnegative`; `manifest`,
 `laws` and `signing` are about what stands beside it, and `verify` checks that.
@@ -25,7 +25,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from pbdp.tables.measure_words import MEASURES
+from pbdp.tables.measure_kinds import MEASURES
 
 if TYPE_CHECKING:
     from pbdp.tables.engines.files import Csv

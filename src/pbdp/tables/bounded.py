@@ -45,9 +45,9 @@ from typing import Literal
 
 import numpy as np
 
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.noise.kernel import Index
 from pbdp.tables.expressions.tree import Expression
-from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import KeyTable
 
 Per = Literal["row", "person"]

@@ -8,7 +8,6 @@ far these are off is in `mean_error`, and how near both must be in `pair`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -18,7 +17,7 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.tables.bounded import Value
 from pbdp.tables.mean import Mean
 from pbdp.tables.measures import Count, Sum
-from pbdp.tables.numbers import TOUCHED, Number, Quantity, number_of, numbers_of
+from pbdp.tables.numbers import TOUCHED, Number, Quantity, number_of
 
 if TYPE_CHECKING:
     from pbdp.tables.query import Query
@@ -67,16 +66,14 @@ def normal_width(confidence: float) -> float:
 def centered_of(query: Query) -> list[Centered]:
     """The columns of a query whose sum, count and means can share two numbers; none where they cannot.
 
-    That is where a sum and a count of values have plain widths, or both are left open for an epsilon, in one
-    table of all groups.
+    That is where a sum and a count of values have plain widths, in one table of all groups. A mean that only
+    says how near its count must be follows if the one that is published is.
     """
     if query.margins is not None or query.top is not None:
         return []
     found = []
-    is_open = query.epsilon is not None
-    plain = type(None) if is_open else int | float
-    sums = [one for one in query.measures if isinstance(one, Sum) and isinstance(one.within, plain)]
-    counts = [one for one in query.measures if isinstance(one, Count) and isinstance(one.within, plain)]
+    sums = [one for one in query.measures if isinstance(one, Sum) and isinstance(one.within, int | float)]
+    counts = [one for one in query.measures if isinstance(one, Count) and isinstance(one.within, int | float)]
     for column in dict.fromkeys(one.column for one in sums):
         total = next(one for one in sums if one.column == column)
         count = next((one for one in counts if one.column == column), None)
@@ -84,29 +81,20 @@ def centered_of(query: Query) -> list[Centered]:
         if count is None or value.per != "row":
             continue
         means = [one for one in query.measures if isinstance(one, Mean) and one.value(query) == value]
-        # what is promised of a mean must be known from both errors together
-        if is_open:
-            means = [one for one in means if one.is_open and one.at_least is None]
-        else:
-            means = [one for one in means if one.within is not None]
+        means = [one for one in means if one.within is not None or _is_counted(one, count)]
         found.append(Centered(value=value, total=total, count=count, means=tuple(means)))
     return found
+
+
+def _is_counted(mean: Mean, count: Count) -> bool:
+    """Whether a count is as near as a mean without a promise asks for."""
+    asked, near = mean.count_within, count.within
+    return mean.at_least is None and asked is not None and isinstance(near, int | float) and near <= asked
 
 
 def followers_of(centered: Sequence[Centered]) -> dict[str, tuple[str, str]]:
     """All measures that follow, by name, and what they follow from."""
     return {name: labels for one in centered for name, labels in one.follows.items()}
-
-
-def open_numbers(query: Query, factor: float, centered: Sequence[Centered]) -> list[Number]:
-    """The numbers of a query whose widths are left open, so many sensitivities wide."""
-    own = {one.label: one for one in numbers_of(query, factor, without=followers_of(centered))}
-    for one in centered:
-        quantity = one.quantity(query)
-        width = factor * quantity.sensitivity(query.neighbors)
-        number = one.number(query, max(float(math.floor(width)), 1.0) if quantity.is_whole else width)
-        own[number.label] = number
-    return in_order(own)
 
 
 def in_order(numbers: Mapping[str, Number]) -> list[Number]:

@@ -16,12 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from pbdp.columns.given import objects
-from pbdp.errors import ContradictionError, InputError
+from pbdp.columns.arrays import objects
+from pbdp.errors import ContradictionError, InputError, shown
+from pbdp.parameters import instance
 from pbdp.tables.expressions.reading import bin_of, expression_of
 from pbdp.tables.expressions.tree import Call, Column, Constant, Expression
 from pbdp.tables.keys import MOST_GROUPS, KeyColumn, KeyTable, key_column
 
+# Something said by column.
+By = Mapping[str, object]
 MOST_BINS = 1000
 _BINS = re.compile(r"\s*(\S+?)\s*\.\.\s*(\S+)\s+by\s+(\S+)\s*")
 _HOW = 'Write "0..100 by 5".'
@@ -38,16 +41,17 @@ class Bins:
     edges: tuple[Decimal, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        found = _BINS.fullmatch(str(self.text))
+        instance("bins", self.text, str, "two ends and a width")
+        found = _BINS.fullmatch(self.text)
         try:
             low, high, width = map(Decimal, found.groups() if found else ())
         except (ValueError, InvalidOperation):
-            raise InputError("bins", "two ends and a width", repr(self.text), _HOW) from None
+            raise InputError("bins", "two ends and a width", shown(self.text), _HOW) from None
         if not all(end.is_finite() and abs(end) <= Decimal("1e15") for end in (low, high, width)):
-            raise InputError("bins", "of numbers up to 1e15", repr(self.text), _HOW)
+            raise InputError("bins", "of numbers up to 1e15", shown(self.text), _HOW)
         if not low < high or width <= 0 or (high - low) % width:
             rule = "with a second end that is a whole number of widths above the first"
-            raise InputError("bins", rule, repr(self.text), _HOW)
+            raise InputError("bins", rule, shown(self.text), _HOW)
         if (count := int((high - low) / width)) > MOST_BINS:
             raise InputError("bins", f"at most {MOST_BINS:,}", f"{count:,}", "Make them wider.")
         object.__setattr__(self, "text", f"{low}..{high} by {width}")
@@ -76,9 +80,11 @@ class Special:
     rest: Mapping[str, str]
 
     @classmethod
-    def of(cls, by: Any, bins: object, rest: object) -> tuple[Any, Special]:
+    def of(
+        cls, by: Any, bins: Mapping[str, object] | None, rest: Mapping[str, object] | None
+    ) -> tuple[Any, Special]:
         """The columns with their keys alone, and what is special of them."""
-        found = cls(bins=_named("bins", bins, Bins), rest=_named("rest", rest, str))
+        found = cls(bins=_named(bins, Bins), rest=_named(rest, str))
         if not isinstance(by, Mapping):
             return by, found
         made: dict[str, Any] = {}
@@ -141,7 +147,7 @@ class Special:
             ]
             known = Call(op="in", type="boolean", args=(text, *listed))
             other = Constant(type="text", value=rest)
-            made[self.engine_name(name)] = Call(op="if", type="text", args=(known, text, other))
+            made[self.engine_name(name)] = Call(op="case", type="text", args=(known, text, other))
         return made
 
     def _asked(self, name: str, column: KeyColumn) -> KeyColumn:
@@ -149,7 +155,7 @@ class Special:
             return column
         places = {label: place for place, label in enumerate(self.bins[name].labels)}
         if strange := [label for label in column.values.tolist() if label not in places]:
-            raise InputError(f"keys of {name}", "bins such as [0, 5)", ascii(strange[0]))
+            raise InputError(f"keys of {name}", "bins such as [0, 5)", shown(strange[0]))
         return KeyColumn(
             kind="integer",
             values=np.array([places[label] for label in column.values.tolist()], dtype=np.int64),
@@ -161,29 +167,23 @@ def _check_rest(name: str, listed: KeyColumn, rest: object) -> None:
         remedy = "Make a text of the column in `derive` first, with case."
         raise ContradictionError(f"rest of {name}", "used with keys that are texts", listed.kind, remedy)
     if not isinstance(rest, str) or not rest or rest in listed.values.tolist():
-        raise InputError(f"rest of {name}", "a text that is no key", ascii(rest))
+        raise InputError(f"rest of {name}", "a text that is no key", shown(rest))
 
 
-def _named(what: str, given: object, kind: type[Any]) -> dict[str, Any]:
+def _named(given: Mapping[str, object] | None, kind: type[Any]) -> dict[str, Any]:
     if given is None:
         return {}
-    if not isinstance(given, Mapping):
-        raise InputError(what, "by column", ascii(given))
     return {str(name): value if isinstance(value, kind) else kind(value) for name, value in given.items()}
 
 
-def derived_columns(given: object) -> dict[str, Expression]:
+def derived_columns(given: Mapping[str, str] | None) -> dict[str, Expression]:
     """Derived columns by name; each may use those before it."""
     if given is None:
         return {}
-    if not isinstance(given, Mapping):
-        raise InputError(
-            "derive", "expressions by name", ascii(given), 'derive = {"rate": "fare / miles"}, say.'
-        )
     made: dict[str, Expression] = {}
     for name, text in given.items():
-        if not isinstance(name, str) or not name.strip() or name.startswith("("):
-            raise InputError("names in derive", "names of columns", ascii(name))
+        if name.startswith("("):
+            raise InputError("names in derive", "names of columns", shown(name))
         made[name] = expression_of(f"derived column {name}", text, made)
         if made[name].type == "time":
             raise InputError(

@@ -5,15 +5,15 @@ from __future__ import annotations
 import datetime
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.columns.given import objects
-from pbdp.errors import InputError
+from pbdp.columns.arrays import objects
+from pbdp.errors import InputError, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 Kind = Literal["text", "integer", "boolean", "date"]
 # Beyond this many groups a list is taken for a mistake.
 MOST_GROUPS = 50_000_000
-# How the keys of each kind are held, and the days that Python knows.
+# How the keys of each kind are held.
 ARRAYS: dict[Kind, str] = {"text": "O", "integer": "<i8", "boolean": "?", "date": "<M8[D]"}
-_DAYS = (np.datetime64("0001-01-01"), np.datetime64("9999-12-31"))
 _LIST = 'Write ["Paris", "Rome"], or range(1, 13).'
+FROM_DATA = (
+    "Such columns are taken from data, and which groups exist there is private: a group of one person shows "
+    "that this person is in it. List the keys that are public, or publish the groups that are large enough: "
+    "select=Selection(people=100)."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -151,17 +155,20 @@ def _mixed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return words ^ (words >> np.uint64(31))
 
 
-def key_column(name: str, keys: Iterable[object]) -> KeyColumn:
-    """Keys of one column: all text, all whole numbers, all true/false or all dates.
+def key_column(name: str, keys: object) -> KeyColumn:
+    """Public keys of one column: all text, all whole numbers, all true/false or all dates.
 
-    A list, a range, an array, or a column of pandas, polars or Arrow; a set is sorted.
+    A list or a range; a set is sorted. Columns of the data are refused: nothing about keys depends on it.
     """
     what = f"keys of {name}"
-    if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable):
-        raise InputError(what, "a list", _short(keys), _LIST)
+    if isinstance(keys, KeyColumn):
+        return keys
     if isinstance(keys, range):
         return KeyColumn(kind="integer", values=_counted(what, keys))
-    listed = _listed(what, keys)
+    if not isinstance(keys, list | tuple | Set):
+        listed_by_hand = keys is None or isinstance(keys, str | bytes | Mapping | int | float)
+        raise InputError(what, "a list or a range", shown(keys), _LIST if listed_by_hand else FROM_DATA)
+    listed = list(keys)
     if not listed:
         raise InputError(what, "at least one", "none", "List the groups to publish.")
     kinds = {_kind_of(what, held) for held in set(map(type, listed))}
@@ -171,12 +178,6 @@ def key_column(name: str, keys: Iterable[object]) -> KeyColumn:
     if isinstance(keys, Set):
         listed.sort()
     return KeyColumn(kind=kind, values=_array(what, kind, listed))
-
-
-def _short(keys: object) -> str:
-    """What was given, as it may be very long."""
-    text = repr(keys)
-    return text if len(text) < 80 else f"something of type {type(keys).__name__}"
 
 
 def _counted(what: str, keys: range) -> npt.NDArray[np.int64]:
@@ -189,23 +190,6 @@ def _counted(what: str, keys: range) -> npt.NDArray[np.int64]:
     if not all(-(1 << 63) <= end < 1 << 63 for end in (keys.start, last)):
         raise InputError(what, "64-bit whole numbers", "larger ones")
     return np.fromiter(keys, dtype=np.int64, count=count)
-
-
-def _listed(what: str, keys: Any) -> list[Any]:
-    """The keys as Python's own objects."""
-    if isinstance(keys, np.ndarray):
-        if keys.ndim != 1:
-            raise InputError(what, "a list", f"an array of {keys.ndim} dimensions", _LIST)
-        days = keys.dtype == np.dtype("M8[D]")
-        if days and not np.all((keys >= _DAYS[0]) & (keys <= _DAYS[1])):
-            raise InputError(what, "days of the years 1 to 9999", "others, or nothing (NaT)")
-        # `tolist` would make whole numbers of times in nanoseconds
-        listed: list[Any] = list(keys) if keys.dtype.kind in "Mm" and not days else keys.tolist()
-        return listed
-    for way in ("to_pylist", "to_list", "tolist"):  # Arrow, polars, pandas
-        if hasattr(keys, way):
-            return list(getattr(keys, way)())
-    return list(keys)
 
 
 def _kind_of(what: str, held: type) -> Kind:
@@ -265,30 +249,16 @@ def crossed(columns: Mapping[str, KeyColumn]) -> KeyTable:
     return KeyTable(columns=made)
 
 
-def key_table(by: Sequence[str], table: Any) -> KeyTable:
-    """Public groups from a table with one column for each of `by`: a mapping, pandas, polars or Arrow."""
-    columns = _columns_of(table)
+def key_table(by: Sequence[str], table: object) -> KeyTable:
+    """Public groups from a mapping with a list for each of `by`, one group per place in them."""
+    columns = table.columns if isinstance(table, KeyTable) else table
+    if not isinstance(columns, Mapping):
+        remedy = 'Write {"city": ["Paris", "Rome"], "month": [1, 2]}.'
+        by_hand = table is None or isinstance(table, str | bytes | list | tuple | int | float)
+        raise InputError("keys", "lists by column", shown(table), remedy if by_hand else FROM_DATA)
     if missing := [name for name in by if name not in columns]:
         raise InputError("keys", f"a table with the columns {', '.join(by)}", f"no {', '.join(missing)}")
     return KeyTable(columns={name: key_column(name, columns[name]) for name in by})
-
-
-def _columns_of(table: Any) -> dict[str, Any]:
-    """The columns by their names, as text."""
-    if isinstance(table, Mapping):
-        return {str(name): column for name, column in table.items()}
-    if hasattr(table, "collect_schema") and hasattr(table, "collect"):  # a lazy polars frame
-        table = table.collect()
-    if hasattr(table, "column_names"):  # Arrow
-        return {name: table.column(name) for name in table.column_names}
-    if hasattr(table, "columns") and hasattr(table, "__getitem__"):  # pandas and polars
-        labels = list(table.columns)
-        if doubles := sorted({str(label) for label in labels if labels.count(label) > 1}):
-            raise InputError("keys", "a table with columns of different names", ", ".join(doubles))
-        return {str(label): table[label] for label in labels}
-    raise InputError(
-        "keys", "a table: a mapping, pandas, polars or Arrow", f"something of type {type(table).__name__}"
-    )
 
 
 def keys_record(table: KeyTable) -> dict[str, Any]:
@@ -308,7 +278,7 @@ def keys_from_record(record: Mapping[str, Any]) -> KeyTable:
     for name, column in record.items():
         kind, listed = column["kind"], column["values"]
         if kind not in ARRAYS:
-            raise InputError(f"kind of keys {name}", " or ".join(ARRAYS), repr(kind))
+            raise InputError(f"kind of keys {name}", " or ".join(ARRAYS), shown(kind))
         values = objects(listed) if kind == "text" else np.array(listed, dtype=ARRAYS[kind])
         columns[name] = KeyColumn(kind=kind, values=values)
     return KeyTable(columns=columns)

@@ -1,8 +1,16 @@
-"""The files beside a published table: its manifest, and what describes the columns of CSV for programs.
-
-The manifest says what was asked, which noise answered, what is guaranteed, who paid.
+"""The manifest beside a published table: what was asked, which noise answered, what is guaranteed, who paid.
 
 It holds nothing of the data but what is published. A reviewer checks it with `verify`.
+
+**Laws.** The noise is told as formulas, so that an outsider can compute its epsilon again. A formula is a
+Python expression in numpy's names for the weight of the noise k, a whole number of steps, up to a constant
+factor: exp(-abs(k)/3.2). A law without one is a list of probabilities. Boosted laws have the
+weights outside of `boosted` times 1 - boost. The noise that is drawn is this law with weights rounded down to
+multiples of 2^-62 and the rest put on 0 (`pbdp.mechanism.weights`).
+
+Where noise is added on a logarithmic scale, k are steps of that scale, and `scale` is the formula for the
+steps of an answer x, before it is rounded: what one person moves them by is `shift_in_steps` at most
+(`pbdp.mechanism.log_grid`).
 """
 
 from __future__ import annotations
@@ -10,54 +18,54 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from pbdp import __version__
 from pbdp.digits import rounded_up
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.log_grid import LogGrid
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.noise.family import kernel_record, known_families
+from pbdp.noise.table import TableKernel
+from pbdp.planning.plan import Part, Plan
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.records import plan_record as noise_record
-from pbdp.tables.laws import laws_record
+from pbdp.planning.together.joint import steps_of
 from pbdp.tables.nonnegative import nonnegative_names, nonnegative_note
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import NOTE, quality_names
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_record
 from pbdp.tables.signing import SIGNATURE, Signer
-from pbdp.tables.table import PARQUET, SEED_COLUMN, Payment, ReleasedTable, digest_of, withheld_names
+from pbdp.tables.table import PARQUET, Payment, ReleasedTable, digest_of
 
 FORMAT = "pbdp-table"
 VERSION = 1
-# How intervals are made of numbers that cannot be true; manifests of before say nothing, and clipped them.
-INTERVALS = "of the nearest possible number, confidences rounded down"
 
 # What is said of a column of keys.
 KEY = "the group"
-# What a CSV file's metadata is called after its name, where programs look for it (W3C, CSVW).
-METADATA = "-metadata.json"
 # All that a manifest may have: whatever else is in one was added by somebody else.
 FIELDS = {
     *("format", "version", "pbdp", "created", "certificate", "query", "plan", "engine", "ledger"),
     *("insecure_test_seed", "table", "tables", "bounds_touched", "source", SIGNATURE),
 }
-FILE_FIELDS = {"file", "sha256", "rows", "intervals", "columns", "metadata", "marked", "table"}
+FILE_FIELDS = {"file", "sha256", "rows", "columns", "marked", "table"}
 SOURCE_FIELDS = {"name", "version", "keyed_digest"}
-# What the columns of a CSV file hold, as its metadata say.
-_DATATYPES = {"text": "string", "integer": "integer", "boolean": "boolean", "date": "date"}
 
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenFile:
-    """A table as a file: its name and content, and what describes its columns for programs if it is CSV."""
+    """A table as a file: its name and content."""
 
     table: ReleasedTable
     name: str
     content: bytes
-    metadata: bytes | None = None
 
     def record(self) -> Record:
         """What the manifest says of it."""
@@ -65,11 +73,8 @@ class WrittenFile:
             "file": self.name,
             "sha256": digest_of(self.content),
             "rows": len(self.table),
-            "intervals": INTERVALS,
             "columns": column_notes(self.table.plan.query, self.table.which),
         }
-        if self.metadata is not None:
-            made["metadata"] = {"file": self.name + METADATA, "sha256": digest_of(self.metadata)}
         if self.table.marked_columns and not self.content.startswith(PARQUET):
             made["marked"] = self.table.marked_columns
         if self.table.plan.query.margins is not None:
@@ -87,17 +92,12 @@ def file_names(name: str, labels: Sequence[str]) -> list[str]:
 
 
 def written_files(
-    table: ReleasedTable, name: str, manifest: str, written: str, signer: Signer | None = None
+    table: ReleasedTable, name: str, written: str, signer: Signer | None = None
 ) -> tuple[bytes, list[WrittenFile]]:
     """The manifest of a release, signed if asked, and the files of its tables, of these names and format."""
     tables = list(table.tables.values())
     files = [
-        WrittenFile(
-            table=one,
-            name=file,
-            content=one.file_bytes(written),
-            metadata=csvw_bytes(one, file, manifest) if written == "csv" else None,
-        )
+        WrittenFile(table=one, name=file, content=one.file_bytes(written))
         for one, file in zip(tables, file_names(name, list(table.tables)), strict=True)
     ]
     first, *others = (file.record() for file in files)
@@ -152,7 +152,7 @@ def plan_record(plan: TablePlan) -> Record:
         **({} if plan.top is None else {"top": plan.top.record()}),
         "promised_means": promised_means(plan),
         **({"follows": {name: list(of) for name, of in plan.follows.items()}} if plan.follows else {}),
-        "laws": laws_record(plan.noise),
+        "laws": laws_record(plan.noise, plan.paired),
         **(
             {"strategies": {label: strategy.record() for label, strategy in plan.strategies.items()}}
             if plan.strategies
@@ -168,13 +168,14 @@ def promised_means(plan: TablePlan) -> dict[str, float | None]:
 
 
 def statement(plan: TablePlan, epsilon: str) -> str:
-    """The guarantee in a sentence, with the plan's epsilon as it is written."""
+    """The guarantee and what it rests on, with the plan's epsilon as it is written."""
     query = plan.query
+    assumed = f" {query.keys_assumed}" if query.by else ""
     whose = "one row" if query.unit is None else f"all rows with the same {query.unit}"
     return (
         f"The whole table is ({epsilon}, {plan.delta:g})-differentially private for neighboring "
-        f"data in which {Neighbors(query.neighbors).description}; a person is {whose}. Widths and "
-        "intervals speak of the bounded aggregates."
+        f"data in which {Neighbors(query.neighbors).description}; a person is {whose}.{assumed} "
+        "Widths and intervals speak of the bounded aggregates."
     )
 
 
@@ -217,44 +218,41 @@ def column_notes(query: Query, which: int = 0) -> dict[str, str]:
     return notes | {name: nonnegative_note(query, name) for name in nonnegative_names(query)}
 
 
-def csvw_bytes(table: ReleasedTable, name: str, manifest: str) -> bytes:
-    """What the columns of a CSV file of this name are, for programs (W3C, metadata for tabular data)."""
-    plan = table.plan
-    record: dict[str, Any] = {
-        "@context": ["http://www.w3.org/ns/csvw", {"@language": "en"}],
-        "url": name,
-        "dialect": {"header": True, "delimiter": ",", "encoding": "utf-8"},
-        "dc:description": statement(plan, rounded_up(plan.epsilon)),
-        "dc:conformsTo": manifest,
-        "tableSchema": {"columns": _columns(table), "primaryKey": list(table.groups.columns)},
-    }
-    if table.source is not None:
-        record["dc:source"] = " ".join(part for part in (table.source.name, table.source.version) if part)
-    if not table.groups.columns:
-        del record["tableSchema"]["primaryKey"]
-    return (json.dumps(record, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
+# ------------------------------------------------------------------------------------------------------ laws
 
 
-def _columns(table: ReleasedTable) -> list[dict[str, Any]]:
-    """Names, types and meanings, in the order of the file."""
-    notes = column_notes(table.plan.query, table.which)
-    if table.insecure_test_seed is not None:
-        notes[SEED_COLUMN] = "the test seed of the noise: nothing is protected"
-    keys = table.groups.columns
-    texts = set(quality_names(table.plan.query))
-    found = []
-    for name, words in notes.items():
-        if name in keys:
-            datatype = _DATATYPES[keys[name].kind]
-        elif name in texts:
-            datatype = "string"
-        elif name == SEED_COLUMN or table.to_arrow().schema.field(name).type == "int64":
-            datatype = "integer"
-        else:
-            datatype = "number"
-        column: dict[str, Any] = {"titles": name, "datatype": datatype, "dc:description": words}
-        if datatype == "number" or name in withheld_names(table.plan.query):
-            # how Arrow writes a mean of nothing, and what is withheld
-            column["null"] = ""
-        found.append(column | ({"required": True} if name in keys else {}))
-    return found
+def law_formula(part: Part) -> str | None:
+    """The formula of a part's kernel, None where it has none."""
+    design = part.design
+    if not isinstance(design, Design):
+        return None
+    record = kernel_record(design.kernel)
+    formula = known_families()[design.kernel.family].formula
+    return None if formula is None else formula(**record["parameters_in_steps"])
+
+
+def laws_record(plan: Plan, paired: Collection[str] = ()) -> list[dict[str, Any]]:
+    """For each part its law, how far one person moves a number in steps, and how many numbers that are.
+
+    Each number of those named in `paired` may also be two that move by half as much (`numbers.Number`).
+    """
+    return [_law(part) | ({"or_two_by_half": True} if part.name in paired else {}) for part in plan.parts]
+
+
+def _law(part: Part) -> dict[str, Any]:
+    design = part.design
+    record: dict[str, Any] = {"name": part.name, "numbers": part.releases, "formula": law_formula(part)}
+    if not isinstance(design, Design):
+        return record
+    record["shift_in_steps"] = steps_of(part)
+    if isinstance(design.grid, LogGrid):
+        record["scale"] = design.grid.formula
+    if isinstance(design.kernel, TableKernel):
+        record["probabilities"] = [float(share) for share in design.kernel.probabilities]
+    if design.boost:
+        # JSON has no infinity
+        below, above = (min(float(end), 1e300) for end in map(np.max, design.region.offsets(0.0)))
+        record |= {"boost": design.boost, "boosted": [-below, above]}
+        if not design.region.follows_answer:
+            record["formula"] = None
+    return record

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pbdp.errors import ContradictionError, InputError, did_you_mean
+from pbdp.errors import ContradictionError, InputError, did_you_mean, shown
 from pbdp.noise.kernel import Index
 from pbdp.tables.keys import KeyColumn, KeyTable
 
@@ -231,7 +231,7 @@ def check_running(running: object, groups: KeyTable | None, columns: Sequence[st
     how = 'Name one of the columns of by, with dates or whole numbers as keys: running="day".'
     if not isinstance(running, str) or running not in columns:
         near = did_you_mean(running, columns) if isinstance(running, str) else ""
-        raise InputError("running", f"a column of by ({', '.join(columns)})", ascii(running), near or how)
+        raise InputError("running", f"a column of by ({', '.join(columns)})", shown(running), near or how)
     if groups is None:
         remedy = "List the public keys of all columns, the days to come as well."
         raise ContradictionError("running", "used with public keys", "a selection of groups", remedy)
@@ -256,19 +256,15 @@ def check_through(through: object, keys: KeyColumn) -> Key | None:
     is_key = isinstance(found, datetime.date | int) and not isinstance(found, bool) and found in every
     if not is_key:
         remedy = "Totals are told up to and with it; the days to come are published later."
-        raise InputError("through", "one of the keys of the running column", ascii(through), remedy)
+        raise InputError("through", "one of the keys of the running column", shown(through), remedy)
     return None if found == max(every) else found  # type: ignore[return-value]  # a key
 
 
-def check_tables(tables: object, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def check_tables(tables: Sequence[Sequence[str]], columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """The columns of each table, in the order of the query's; refused if they are none or twice the same."""
     how = f'Write tables = [["{columns[0]}"], []]: a list of columns for each table.' if columns else ""
-    if isinstance(tables, str) or not isinstance(tables, Sequence) or not tables:
-        raise InputError("tables", "a list of tables", ascii(tables), how)
     found: list[tuple[str, ...]] = []
     for table in tables:
-        if isinstance(table, str) or not isinstance(table, Sequence):
-            raise InputError("tables", "lists of columns", ascii(table), how)
         if strange := [str(name) for name in table if name not in columns]:
             near = did_you_mean(strange[0], columns) or how
             raise InputError(

@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.mechanism.within import region_within
 from pbdp.noise.kernel import Array
-from pbdp.parameters import made_by_name, positive
 from pbdp.planning.plan import number_design
+from pbdp.settings import CONFIDENCE, FLAG, NUMBER, POSITIVE, WHOLE, request, setting
 from pbdp.tables.bounded import Value
-from pbdp.tables.fixed_point import FixedPoint
-from pbdp.tables.mean_error import ends_of_means, is_proved_for, promised_width
-from pbdp.tables.measures import Column, Measure, check_bounds, check_measure, column_name
-from pbdp.tables.numbers import Number, Quantity, number_of, open_width
+from pbdp.tables.mean_error import ends_of_means, is_proved_for, promised_width, width_at
+from pbdp.tables.measures import CALLED, HIGH, LOW, Column, Measure
+from pbdp.tables.numbers import Number, Quantity, number_of
+from pbdp.tables.request import COLUMN, NAME
 
 if TYPE_CHECKING:
     from pbdp.release.intervals import Intervals
@@ -31,56 +32,44 @@ if TYPE_CHECKING:
     from pbdp.tables.query import Query
 
 
-@made_by_name
-@dataclass(frozen=True, slots=True, kw_only=True)
+@request("Mean")
 class Mean(Measure):
     """The mean of a column, with an interval, from a sum and a count that are both published with noise.
 
-    A width (`within`) can be promised for groups of `at_least` so many rows only: noise matters more the
-    smaller the group. Without it say how near the count must be (`count_within`); the sum is then planned
-    to match, and each group gets the interval that its own numbers allow.
-
-    `low` and `high` bound every row's value, `whole` says that they are whole numbers, `confidence` is that
-    of the interval, and `name` the published column.
+    A width can be promised for groups of `at_least` so many rows only: noise matters more the smaller the
+    group. Without it say how near the count must be (`count_within`); the sum is then planned to match, and
+    each group gets the interval that its own numbers allow.
     """
 
     kind: ClassVar[str] = "mean"
     derived: ClassVar[bool] = True
 
-    column: str
-    low: float
-    high: float
-    within: float | None = None
-    at_least: int | None = None
-    count_within: float | None = None
-    confidence: float | None = None
-    whole: bool = False
-    name: str = ""
+    column: str = setting(COLUMN, "the column that is averaged")
+    low: float = setting(NUMBER, LOW)
+    high: float = setting(NUMBER, HIGH)
+    within: float | None = setting(POSITIVE, "how near it must be in groups of `at_least` rows", default=None)
+    at_least: int | None = setting(WHOLE, "the rows of a group from which on the width holds", default=None)
+    count_within: float | None = setting(
+        POSITIVE, "how near its count must be; each group then has its own interval", default=None
+    )
+    confidence: float | None = setting(CONFIDENCE, "how often the interval holds", default=None)
+    whole: bool = setting(FLAG, "the column holds whole numbers", default=False)
+    name: str = setting(NAME, CALLED, default="")
 
-    def __post_init__(self) -> None:
-        column_name("column of a mean", self.column)
-        if not self.name:
-            object.__setattr__(self, "name", f"mean_{self.column}")
-        check_bounds(self.name, self.low, self.high, self.whole)
-        check_measure(self.name, None, self.confidence)
-        if self.within is not None:
-            positive(f"within of {self.name}", self.within, "A mean has an absolute width; 0.5, say.")
-            if self.at_least is None:
-                raise ContradictionError(
-                    f"at_least of {self.name}",
-                    "given with a width",
-                    "nothing",
-                    "A width can be promised for groups of at least so many rows only. Say how many, or say "
-                    "count_within instead and get the interval that each group allows.",
-                )
-            if self.count_within is not None:
-                raise ContradictionError(
-                    f"within and count_within of {self.name}", "given one at a time", "both"
-                )
-        if self.at_least is not None:
-            positive(f"at_least of {self.name}", self.at_least)
+    def agree(self) -> None:
+        self.named(f"mean_{self.column}")
+        if self.within is None:
+            return
+        if self.at_least is None:
+            raise ContradictionError(
+                "at_least",
+                "given with a width",
+                "nothing",
+                "A width can be promised for groups of at least so many rows only. Say how many, or say "
+                "count_within instead and get the interval that each group allows.",
+            )
         if self.count_within is not None:
-            positive(f"count_within of {self.name}", self.count_within)
+            raise ContradictionError("within and count_within", "given one at a time", "both")
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -117,7 +106,7 @@ class Mean(Measure):
             return True
         if self.within is None or plan.strategies:
             return False
-        apart = self.numbers(plan.query, None)
+        apart = self.numbers(plan.query)
         return any(plan.part(one.label).requirement.region != one.requirement.region for one in apart)
 
     def room(self, query: Query, total: Design, count: Design, *, near: bool = False) -> float | None:
@@ -125,18 +114,24 @@ class Mean(Measure):
 
         None where its error is not known from that of both together. An estimate, if `near` is enough.
         """
-        if self.within is None or self.at_least is None:
-            raise AssertionError("a mean without a width has room for any noise")
         if not is_proved_for(total, count):
             return None
+        most, limit = self.both_within(query)
+        if self.within is None:
+            return limit / width_at(total, count, most, query.confidence_of(self), near=near)
         # what is promised must be less than the width
-        return self.within * self.at_least / self._width_of(query, total, count, near=near) * (1 - 1e-12)
+        return limit / self._width_of(query, total, count, near=near) * (1 - 1e-12)
 
     def both_within(self, query: Query) -> tuple[float, float]:
-        """The weight of the count's error in what must be small, and how small, in a `query`."""
-        if self.within is None or self.at_least is None:
-            raise AssertionError("a mean without a width has no bound")
-        return _furthest_from_middle(self.value(query)), self.within * self.at_least
+        """The weight of the count's error in what must be small, and how small, in a `query`.
+
+        Without a promise, as small as a sum and a count of its own would be at their worst (`_widths`).
+        """
+        most = _furthest_from_middle(self.value(query))
+        if self.within is not None and self.at_least is not None:
+            return most, self.within * self.at_least
+        total, count = self._widths(most)
+        return most, total + most * count
 
     def _designs(self, plan: TablePlan) -> tuple[Design, Design]:
         total, count = (number_design(plan.part(label).design) for label in plan.labels(self))
@@ -148,17 +143,21 @@ class Mean(Measure):
         most = _furthest_from_middle(self.value(query))
         return promised_width(total, count, most, self.within, query.confidence_of(self), near=near)
 
+    def is_together(self, plan: TablePlan) -> bool:
+        """Whether its interval follows from the law of both errors together."""
+        return not plan.strategies and is_proved_for(*self._designs(plan))
+
     def confidence_told(self, plan: TablePlan) -> float:
-        if self.is_widened(plan):
+        if self.is_together(plan):
             return plan.query.confidence_of(self)
         return Measure.confidence_told(self, plan)
 
     def told(
         self, plan: TablePlan, released: Sequence[tuple[Column, Intervals]]
     ) -> tuple[Column, Array, Array, float]:
-        """The mean as `estimate` has it; its interval follows from the law of both errors together."""
+        """The mean as `estimate` has it; its interval is by the law of both errors where that is known."""
         mean, low, high, confidence = self.estimate(plan.query, released)
-        if not self.is_widened(plan):
+        if not self.is_together(plan):
             return mean, low, high, confidence
         query, confidence = plan.query, plan.query.confidence_of(self)
         value = self.value(query)
@@ -186,18 +185,31 @@ class Mean(Measure):
         """The square root of the confidence, as noise is independent."""
         return min(math.sqrt(query.confidence_of(self)) * (1 + 2**-50), math.nextafter(1.0, 0.0))
 
-    def numbers(self, query: Query, factor: float | None) -> list[Number]:
+    def with_width(self, query: Query, factor: float) -> Mean:
+        """With a width for groups of `at_least` rows, or else with one for its count.
+
+        The rows of one person move the count by their number, and the mean by as many times the distance of
+        its bounds over the rows of the group at most.
+        """
+        if not self.is_open:
+            return self
+        count = self.quantities(query)[1]
+        width = factor * count.sensitivity(query.neighbors)
+        if self.at_least is None:
+            return replace(self, count_within=max(width, 1.0))
+        return replace(self, within=2 * _furthest_from_middle(self.value(query)) * width / self.at_least)
+
+    def numbers(self, query: Query) -> list[Number]:
         """Its sum and count, each with the square root of the confidence: their noise is independent."""
         total, count = self.quantities(query)
-        most = _furthest_from_middle(self.value(query))
-        widths = self._widths(most, count.sensitivity(query.neighbors), factor)
+        widths = self._widths(_furthest_from_middle(self.value(query)))
         each = self.confidence_each(query)
         return [
             number_of(query, label, quantity, region_within(width), each)
             for label, quantity, width in zip(self.labels, (total, count), widths, strict=True)
         ]
 
-    def _widths(self, most: float, sensitivity: float, factor: float | None) -> tuple[float, float]:
+    def _widths(self, most: float) -> tuple[float, float]:
         """Widths of the sum (from the middle) and of the count.
 
         With S and n the truth, M the furthest that a mean is from the middle, and errors of at most a in the
@@ -217,10 +229,9 @@ class Mean(Measure):
             sum_width = self.within * (self.at_least - count_width) - most * count_width
             # a hair less, as the promise is computed again from the two widths in floating point
             return sum_width * (1 - 1e-12), count_width
-        if self.count_within is not None:
-            return most * self.count_within, self.count_within
-        width = max(float(math.floor(open_width(factor) * sensitivity)), 1.0)
-        return most * width, width
+        if self.count_within is None:
+            raise AssertionError("one table has widths")
+        return most * self.count_within, self.count_within
 
     def estimate(
         self, query: Query, released: Sequence[tuple[Column, Intervals]]

@@ -16,7 +16,9 @@ density. P(|e + u - t| <= w) falls with |t| (Anderson 1955), so that for every f
 s/2 more as sums are rounded to steps before they get noise, and a times what a count is rounded by.       ∎
 
 **Intervals.** By (1) all m with |S + e - m·(n + f)| <= h(|m|) hold the mean with the confidence c, whatever n
-is (Fieller 1940). h is taken at a few sizes of m, each for those up to it.
+is (Fieller 1940). h is taken at some sizes of m, each for those up to it. The same holds of any ratio of two
+sums with such noise, the lower one above 0; where m is large, |f - e/m| is looked at, whose width is that at
+the least such m, by the same proof with both exchanged.
 
 **A promise.** With g = n + f the mean (S + e)/g is within w of m if
 
@@ -40,6 +42,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -47,10 +50,16 @@ from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.noise.kernel import Array
 from pbdp.release.combination import SumLaw, Term, law_of_sum
-from pbdp.tables.estimates import NearLaw, near_law
+from pbdp.tables.estimates import NearLaw, near_law, spread_of
+
+Ends = tuple[Array, Array]
+EVERYTHING = (-math.inf, math.inf)
 
 # Sizes of means that have widths of their own.
-SIZES = 4
+SIZES = 16
+# The same of ratios: those for which both errors matter, up to 2^±6 of where they matter alike, 4 for each 2.
+PER_DOUBLING = 4
+DOUBLED = 6 * PER_DOUBLING
 # How near the least (relative) the width of a promise is.
 NEAR = Fraction(1, 1 << 16)
 # Rounding of quotients and of ends.
@@ -65,9 +74,13 @@ def is_proved_for(total: Design, count: Design) -> bool:
 
 
 @lru_cache(maxsize=256)
-def width_at(total: Design, count: Design, most: float, confidence: float) -> float:
-    """h(most): how far e - m·f is from 0 with the confidence, for all |m| up to it."""
-    return float(_law(total, count, most).half_width(confidence) + _rounded(total, count, most)) * SAFE
+def width_at(total: Design, count: Design, most: float, confidence: float, *, near: bool = False) -> float:
+    """h(most): how far e - m·f is from 0 with the confidence, for all |m| up to it.
+
+    About that, without any guarantee, if `near` is enough.
+    """
+    found = _law(total, count, most, near).half_width(confidence)
+    return float(found + _rounded(total, count, most)) * SAFE
 
 
 @lru_cache(maxsize=256)
@@ -126,19 +139,13 @@ def ends_of_means(
 ) -> tuple[Array, Array]:
     """The ends of intervals that hold the means, from the middle of the bounds, by sums and counts."""
     sums, counts = released
-    sizes = most * np.arange(SIZES + 1) / SIZES
     below = np.maximum(counts, 1.0)
-    low, high = np.full(len(sums), np.inf), np.full(len(sums), -np.inf)
-    for inner, outer in zip(sizes[:-1].tolist(), sizes[1:].tolist(), strict=True):
+    ends = np.full(len(sums), np.inf), np.full(len(sums), -np.inf)
+    for inner, outer in pairwise((most * np.arange(SIZES + 1) / SIZES).tolist()):
         width = width_at(total, count, outer, confidence)
-        ends = (sums - width) / below, (sums + width) / below
-        for first, last in ((inner, outer), (-outer, -inner)):
-            one, other = np.maximum(ends[0], first), np.minimum(ends[1], last)
-            some = one <= other
-            low, high = (
-                np.where(some, np.minimum(low, one), low),
-                np.where(some, np.maximum(high, other), high),
-            )
+        for part in ((inner, outer), (-outer, -inner)):
+            ends = _joined(ends, ((sums - width) / below, (sums + width) / below), part)
+    low, high = ends
     # none is possible: those next to the bounds, which is more than nothing
     near = np.clip(sums / below, -most, most)
     far = width_at(total, count, most, confidence) / below
@@ -147,3 +154,45 @@ def ends_of_means(
     nothing = counts < 1
     margin = most * (SAFE - 1)
     return np.where(nothing, -most, low - margin), np.where(nothing, most, high + margin)
+
+
+def ends_of_ratios(
+    of: Design, over: Design, confidence: float, released: Sequence[Array]
+) -> tuple[Array, Array]:
+    """The ends of intervals that hold the quotients of the truths, by two sums, the lower one above 0."""
+    sums, others = released
+    below = np.where(others > 0, others, np.nan)
+    alike = (
+        spread_of(((of, Fraction(1), 1),))
+        * of.grid.step
+        / spread_of(((over, Fraction(1), 1),))
+        / over.grid.step
+    )
+    sizes = [0.0, *(alike * 2.0 ** (np.arange(-DOUBLED, DOUBLED + 1) / PER_DOUBLING)).tolist()]
+    ends = np.full(len(sums), np.inf), np.full(len(sums), -np.inf)
+    for inner, outer in pairwise(sizes):
+        width = width_at(of, over, outer, confidence)
+        for part in ((inner, outer), (-outer, -inner)):
+            ends = _joined(ends, ((sums - width) / below, (sums + width) / below), part)
+    # larger ones by the other number: |f - e/m| is at most so much for all of them
+    far, last = width_at(over, of, 1 / sizes[-1], confidence), sizes[-1]
+    for sign, part in ((1, (last, math.inf)), (-1, (-math.inf, -last))):
+        above = np.maximum(sign * sums, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            most = np.where(below > far, above / (below - far), np.inf)
+        found = above / (below + far), most
+        ends = _joined(ends, found if sign > 0 else (-found[1], -found[0]), part)
+    low, high = (np.where(others > 0, end, none) for end, none in zip(ends, EVERYTHING, strict=True))
+    known = np.isfinite(low), np.isfinite(high)
+    low[known[0]] -= np.abs(low[known[0]]) * (SAFE - 1)
+    high[known[1]] += np.abs(high[known[1]]) * (SAFE - 1)
+    return low, high
+
+
+def _joined(ends: Ends, found: Ends, part: tuple[float, float]) -> Ends:
+    """Intervals that also hold what is found of a part."""
+    one, other = np.maximum(found[0], part[0]), np.minimum(found[1], part[1])
+    some = one <= other
+    return np.where(some, np.minimum(ends[0], one), ends[0]), np.where(
+        some, np.maximum(ends[1], other), ends[1]
+    )

@@ -9,22 +9,23 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.mechanism.relative import WidthText
-from pbdp.mechanism.within import Within, region_within
+from pbdp.mechanism.within import region_within
 from pbdp.noise.kernel import Array, Index
-from pbdp.parameters import confidence_level, finite, made_by_name
 from pbdp.planning.plan import number_design
+from pbdp.settings import CONFIDENCE, FLAG, NUMBER, Request, one_of, request, setting
 from pbdp.tables.bounded import Per, Value
-from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.mean_error import is_proved_for, sum_width
-from pbdp.tables.numbers import Asked, Number, Quantity, number_of, open_width
+from pbdp.tables.numbers import Asked, Number, Quantity, number_of
+from pbdp.tables.request import COLUMN, MEASURE_WIDTH, NAME, Width
 
 if TYPE_CHECKING:
     from pbdp.release.intervals import Intervals
@@ -33,24 +34,36 @@ if TYPE_CHECKING:
     from pbdp.tables.query import Query
 
 Column = Array | Index
-# A width, or those of several tables by their names.
-Width = Within | Mapping[str, float]
-
 PERS: tuple[Per, ...] = ("row", "person")
 # The columns of a measure: the number, its width, the two ends of its interval, its confidence.
 SUFFIXES = ("", "_bounded_within", "_bounded_low", "_bounded_high", "_confidence")
 
 
-class Measure(ABC):
-    """A number that every group gets. Most are one released number; a `derived` one follows from several."""
+# What every measure says in one way.
+NEAR = "how near the bounded number it must be; left out if the query has an epsilon"
+OFTEN = "how often it is within the width; that of the query, if left out"
+CALLED = "the published column; of the kind and what it adds up, if left out"
+LOW = "the lowest value that a row counts with: what is below counts as this one"
+HIGH = "the highest value that a row counts with: what is above counts as this one"
 
-    __slots__ = ()
+
+class Measure(Request, ABC):
+    """A number that every group gets. Most are one released number; a `derived` one follows from several."""
 
     kind: ClassVar[str]
     derived: ClassVar[bool] = False
     name: str
     within: Width | None
     confidence: float | None
+
+    def named(self, usual: str) -> None:
+        """Take a name, if it was given none."""
+        if not self.name:
+            object.__setattr__(self, "name", usual)
+
+    def written(self) -> dict[str, object]:
+        """The record of it, in query files and manifests."""
+        return {"kind": self.kind, **self.record()}
 
     @property
     def columns(self) -> list[str]:
@@ -116,15 +129,20 @@ class Measure(ABC):
     def quantities(self, query: Query) -> tuple[Quantity, ...]:
         """The aggregates behind its released numbers, in the order of their labels."""
 
-    def numbers(self, query: Query, factor: float | None) -> list[Number]:
-        """The numbers that are released for it; a width that is left open is `factor` sensitivities."""
+    def with_width(self, query: Query, factor: float) -> Self:
+        """The measure with a width, if it was left open: `factor` sensitivities."""
+        if not self.is_open:
+            return self
+        (quantity,) = self.quantities(query)
+        within = factor * quantity.sensitivity(query.neighbors)
+        return replace(self, within=max(float(math.floor(within)), 1.0) if quantity.is_whole else within)  # type: ignore[type-var]
+
+    def numbers(self, query: Query) -> list[Number]:
+        """The numbers that are released for it."""
         (quantity,) = self.quantities(query)
         within = self.within
-        if isinstance(within, Mapping):
-            raise AssertionError("widths by table are for several tables")
-        if within is None:
-            within = open_width(factor) * quantity.sensitivity(query.neighbors)
-            within = max(float(math.floor(within)), 1.0) if quantity.is_whole else within
+        if within is None or isinstance(within, Mapping):
+            raise AssertionError("one table has one width")
         relative = WidthText.read(within) is not None
         region = region_within(within, relative and self.ends(query)[0] >= 0)
         return [number_of(query, self.name, quantity, region, query.confidence_of(self))]
@@ -156,7 +174,8 @@ class Measure(ABC):
             raise AssertionError("one table has numbers")
         within = self.within
         if self.derived or within is None or isinstance(within, str | tuple | list):
-            cells = [(number, _width_of(number)) for number in self.numbers(query, factor)]
+            made = self if factor is None else self.with_width(query, factor)
+            cells = [(number, _width_of(number)) for number in made.numbers(query)]
             finest = {at for at, table in enumerate(margins.tables) if table.columns == margins.columns}
             return [
                 Asked(
@@ -184,30 +203,25 @@ class Measure(ABC):
         return values, low, high, found.confidence
 
 
-@made_by_name
-@dataclass(frozen=True, slots=True, kw_only=True)
+@request("Count")
 class Count(Measure):
-    """How many rows a group has. `within` is left out if the query gives an epsilon instead.
+    """How many rows a group has.
 
-    With `column` only rows with a value there count, as in count(x) of SQL, of a column that the query sums
-    up or averages. Its sum and its means may then follow from two numbers, and cost less (`centered`).
-
-    `confidence` is how often it is within the width, and `name` the published column.
+    With `column` only rows with a value there count, as in count(x) of SQL. Its sum and its means may then
+    follow from two numbers, and cost less (`centered`).
     """
 
     kind: ClassVar[str] = "count"
 
-    within: Width | None = None
-    confidence: float | None = None
-    column: str | None = None
-    name: str = ""
+    within: Width | None = setting(MEASURE_WIDTH, NEAR, default=None)
+    confidence: float | None = setting(CONFIDENCE, OFTEN, default=None)
+    column: str | None = setting(
+        COLUMN, "only rows with a value here count: a column that the query sums up or averages", default=None
+    )
+    name: str = setting(NAME, CALLED, default="")
 
-    def __post_init__(self) -> None:
-        if self.column is not None:
-            column_name("column of a count", self.column)
-        if not self.name:
-            object.__setattr__(self, "name", "count" if self.column is None else f"count_{self.column}")
-        check_measure(self.name, self.within, self.confidence)
+    def agree(self) -> None:
+        self.named("count" if self.column is None else f"count_{self.column}")
 
     @property
     def meaning(self) -> str:
@@ -246,22 +260,18 @@ class Count(Measure):
         return (Quantity(of="rows" if query.unit is not None else "people", rows=query.rows_counted),)
 
 
-@made_by_name
-@dataclass(frozen=True, slots=True, kw_only=True)
+@request("People")
 class People(Measure):
-    """How many people have rows in a group.
-
-    `within` is how near the bounded number, `confidence` how often; `name` is that of the published column.
-    """
+    """How many people have rows in a group."""
 
     kind: ClassVar[str] = "people"
 
-    within: Width | None = None
-    confidence: float | None = None
-    name: str = "people"
+    within: Width | None = setting(MEASURE_WIDTH, NEAR, default=None)
+    confidence: float | None = setting(CONFIDENCE, OFTEN, default=None)
+    name: str = setting(NAME, CALLED, default="")
 
-    def __post_init__(self) -> None:
-        check_measure(self.name, self.within, self.confidence)
+    def agree(self) -> None:
+        self.named("people")
 
     @property
     def meaning(self) -> str:
@@ -275,34 +285,27 @@ class People(Measure):
         return (Quantity(of="people", rows=query.rows_counted),)
 
 
-@made_by_name
-@dataclass(frozen=True, slots=True, kw_only=True)
+@request("Sum")
 class Sum(Measure):
-    """The sum of a column. `low` and `high` bound every row's value, or with `per="person"` what one person
-    adds up to in a group. `whole` says that the column holds whole numbers, and so does the result.
-
-    `within` is how near the bounded number, `confidence` how often; `name` is that of the published column.
-    """
+    """The sum of a column, whose values are bounded."""
 
     kind: ClassVar[str] = "sum"
 
-    column: str
-    low: float
-    high: float
-    within: Width | None = None
-    confidence: float | None = None
-    per: Per = "row"
-    whole: bool = False
-    name: str = ""
+    column: str = setting(COLUMN, "the column that is summed up")
+    low: float = setting(NUMBER, LOW)
+    high: float = setting(NUMBER, HIGH)
+    within: Width | None = setting(MEASURE_WIDTH, NEAR, default=None)
+    confidence: float | None = setting(CONFIDENCE, OFTEN, default=None)
+    per: Per = setting(
+        one_of(PERS),
+        "what is bounded: each row's value, or what one person adds up to in a group",
+        default="row",
+    )
+    whole: bool = setting(FLAG, "the column holds whole numbers, and so does the result", default=False)
+    name: str = setting(NAME, CALLED, default="")
 
-    def __post_init__(self) -> None:
-        column_name("column of a sum", self.column)
-        if not self.name:
-            object.__setattr__(self, "name", f"sum_{self.column}")
-        check_bounds(self.name, self.low, self.high, self.whole)
-        check_measure(self.name, self.within, self.confidence)
-        if self.per not in PERS:
-            raise InputError(f"per of {self.name}", " or ".join(PERS), repr(self.per))
+    def agree(self) -> None:
+        self.named(f"sum_{self.column}")
 
     @property
     def meaning(self) -> str:
@@ -385,36 +388,6 @@ class Sum(Measure):
         return (Quantity(of="sum", rows=query.rows_counted, index=index, value=value),)
 
 
-def column_name(what: str, name: object) -> str:
-    """A name that a column can have."""
-    if not isinstance(name, str) or not name:
-        raise InputError(what, "the name of a column", ascii(name))
-    return name
-
-
-def check_bounds(name: str, low: object, high: object, whole: object) -> None:
-    """Refuse bounds of a column that are no numbers."""
-    finite(f"low of {name}", low)
-    finite(f"high of {name}", high)
-    if not isinstance(whole, bool):
-        raise InputError(f"whole of {name}", "true or false", repr(whole))
-
-
 def _width_of(number: Number) -> float:
     """How near a number must be, on both sides."""
     return min(map(float, number.requirement.region.offsets(0.0)))
-
-
-def check_measure(name: object, within: Width | None, confidence: float | None) -> None:
-    """Refuse what no measure can have."""
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise InputError("name of a measure", "printable text", ascii(name))
-    if isinstance(within, Mapping) and not within:
-        raise InputError(f"within of {name}", "given for one table or more", "none")
-    for width in within.values() if isinstance(within, Mapping) else () if within is None else (within,):
-        try:
-            region_within(width)
-        except InputError as error:
-            raise InputError(f"within of {name}", error.rule, error.value, error.remedy) from None
-    if confidence is not None:
-        confidence_level(f"confidence of {name}", confidence)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 Of = Literal["people", "rows", "values", "sum", "sum from the middle", "touched"]
 # The number of people whom the bounds touch; no measure has a name like this.
 TOUCHED = "(bounds)"
-# What that may cost beside the rest, as a share of epsilon or so: where it comes by itself, and where asked.
-_TOUCHED_SHARE, _ASKED_SHARE = 0.008, 0.04
+# What that may cost beside the rest, as a share of epsilon or so.
+_TOUCHED_SHARE = 0.008
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,11 @@ class Quantity:
         steps = -(-most_change(times * low, times * high) // self.value.fixed.steps_in_sum_step)
         return steps * self.unit
 
+    @property
+    def alone(self) -> float:
+        """The most that one person adds to it in one group, or takes from it, by being there."""
+        return self.sensitivity(Neighbors.ADD_REMOVE)
+
     def _ends(self, value: Value) -> tuple[int, int]:
         """Bounds of one contribution in value steps."""
         fixed = value.fixed
@@ -96,11 +102,44 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
-    """A number that every group gets, with what is required of it. `label` is unique in the table."""
+    """A number that every group gets, with what is required of it. `label` is unique in the table.
+
+    **A person is replaced.** Their old and their new rows are in at most k groups each. In the j groups that
+    both are in, a sum of values from `low` to `high` moves by S = max(high, 0) - min(low, 0) at most (per
+    row, where rows count), in up to 2(k - j) others by s = max(|low|, |high|); nulls and fewer rows move it
+    by less. If s < S, all of that is dominated by k releases with sensitivity 2·s of log-concave noise, for
+    each j (`strategies.strategy`, "Cells"), as well as by 2k with sensitivity S. Where the first costs no
+    more, the requirement is that one, and `laws` says how many numbers of tables stand for log-concave laws:
+    the difference is set aside of delta, as for several tables.
+
+    On a grid of steps, s must be a whole number of them where 2·s is (`paired_on`).
+    """
 
     label: str
     quantity: Quantity
     requirement: Requirement
+    laws: int = 0
+
+    def unpaired(self, query: Query) -> Number:
+        """The same with noise of any law."""
+        if not self.laws:
+            return self
+        asked = self.requirement
+        return number_of(
+            query, self.label, self.quantity, asked.region, asked.confidence, releases=query.published_touched
+        )
+
+    @property
+    def alone(self) -> Requirement:
+        """What is required, as if one person came or went: its grids are also those of pairs."""
+        asked = self.requirement
+        return replace(asked, sensitivity=asked.sensitivity / 2) if self.laws else asked
+
+    def paired_on(self, grid: Grid) -> bool:
+        """Whether two groups that move together move by no more steps than is said."""
+        asked = self.requirement.sensitivity
+        one, both = (grid.sensitivity_in_steps(one) for one in (asked / 2, asked))
+        return not self.laws or 2 * one <= both
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +156,10 @@ class Asked:
     cells: float | None = None
 
 
-def numbers_of(
-    query: Query, factor: float | None = None, *, without: Collection[str] = ()
-) -> tuple[Number, ...]:
-    """The numbers of all measures but those named; widths that are left open are `factor` sensitivities."""
+def numbers_of(query: Query, *, without: Collection[str] = ()) -> tuple[Number, ...]:
+    """The numbers of all measures but those named."""
     measures = [measure for measure in query.measures if measure.name not in without]
-    numbers = [number for measure in measures for number in measure.numbers(query, factor)]
+    numbers = [number for measure in measures for number in measure.numbers(query)]
     numbers = list({number.label: number for number in numbers}.values())
     others = [number.requirement for number in numbers]
     return (*numbers, *([touched_number(query, others)] if query.aggregation.touched else []))
@@ -162,9 +199,8 @@ def touched_number(query: Query, others: Sequence[Requirement]) -> Number:
     parts = query.bounds_touched is None
     count = Neighbors(query.neighbors).people if parts else len(touched_names(query))
     width = query.bounds_touched
-    if not isinstance(width, float):
-        share = _TOUCHED_SHARE if parts else _ASKED_SHARE
-        width = _cheap_width(count, share, others)
+    if width is None:
+        width = _cheap_width(count, others)
     return number_of(
         query,
         TOUCHED,
@@ -175,15 +211,15 @@ def touched_number(query: Query, others: Sequence[Requirement]) -> Number:
     )
 
 
-def _cheap_width(count: int, share: float, others: Sequence[Requirement]) -> float:
-    """A width for `count` numbers of sensitivity 1 that adds about this share to what the others cost.
+def _cheap_width(count: int, others: Sequence[Requirement]) -> float:
+    """A width for `count` numbers of sensitivity 1 that adds next to nothing to what the others cost.
 
     With sensitivities of s in a width w, k numbers cost about k s/w if they are few, and the root of
     k (s/w)^2 if they are many. Whichever it is, the share is small.
     """
     loads = [(one.releases, one.sensitivity / min(map(float, one.region.offsets(0.0)))) for one in others]
-    few = count / (share * sum(k * load for k, load in loads))
-    many = math.sqrt(count / (share * sum(k * load**2 for k, load in loads)))
+    few = count / (_TOUCHED_SHARE * sum(k * load for k, load in loads))
+    many = math.sqrt(count / (_TOUCHED_SHARE * sum(k * load**2 for k, load in loads)))
     return float(max(math.ceil(max(few, many)), 1))
 
 
@@ -196,24 +232,27 @@ def number_of(
     *,
     releases: int | None = None,
 ) -> Number:
-    """A number of every group of the query, or `releases` numbers of the whole table."""
+    """A number of every group of the query, or `releases` numbers that one person moves.
+
+    Groups are paired where that is allowed and costs no more (`Number`), unless `releases` are said.
+    """
+    moved, laws = quantity.sensitivity(query.neighbors), 0
+    count = query.published_touched if releases is None else releases
+    plain = isinstance(region, AbsoluteRegion) and len(set(map(float, region.offsets(0.0)))) == 1
+    if releases is None and plain and query.select is None and query.top is None:
+        pairs, both = min(query.groups_of_one, count), 2 * quantity.alone
+        if quantity.alone < moved and pairs < count and pairs * both <= count * moved:
+            moved, count, laws = both, pairs, count + pairs
     requirement = Requirement(
         region=region,
         confidence=confidence,
-        sensitivity=quantity.sensitivity(query.neighbors),
+        sensitivity=moved,
         delta=query.delta,
-        releases=query.published_touched if releases is None else releases,
+        releases=count,
         neighbors=query.neighbors,
         integer=quantity.is_whole,
     )
-    return Number(label=label, quantity=quantity, requirement=requirement)
-
-
-def open_width(factor: float | None) -> float:
-    """How many sensitivities wide a number is whose width is left open."""
-    if factor is None:
-        raise AssertionError("a query without an epsilon has all its widths")
-    return factor
+    return Number(label=label, quantity=quantity, requirement=requirement, laws=laws)
 
 
 def on_whole(width: float, confidence: float) -> tuple[float, float]:

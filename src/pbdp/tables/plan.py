@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -14,10 +14,8 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
 from pbdp.parameters import with_words
 from pbdp.paying import MEANING, PayingOnce
+from pbdp.planning.inverse import narrowest
 from pbdp.planning.plan import Part, Plan, number_design
-from pbdp.planning.together import narrowest_together
-from pbdp.tables.centered import Centered, centered_of, followers_of, open_numbers
-from pbdp.tables.mean_error import is_proved_for
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.nonnegative import nonnegative_tables
 from pbdp.tables.numbers import Number, worth
@@ -34,6 +32,8 @@ if TYPE_CHECKING:
 # The share of delta that pays for groups of one person which a selection publishes. The threshold grows with
 # its logarithm only, and ledgers set little aside for outputs that a neighbor cannot produce.
 SELECTION_SHARE = 0.05
+# The share of an epsilon given that may be left over: each look at other widths is a plan of the whole table.
+SPARE = 5e-3
 # The part of the plan that a selection's threshold has; no measure can have a name like this.
 SELECTION = "(selection)"
 
@@ -97,9 +97,15 @@ class TablePlan:
         return f"{', '.join(measure.name for measure in query.measures)}{by}{groups}"
 
     def describe(self) -> str:
-        """What is asked and what the whole table costs in a sentence, and what that means in another."""
+        """What is asked and what the whole table costs, what that means, and what it rests on."""
         loss = f"epsilon {rounded_up(self.epsilon)} at delta {delta_text(self.delta)} for the whole table"
-        return f"{self._asked()}; {loss}.\n{self.risk_words()}"
+        assumed = f"\n{self.query.keys_assumed}" if self.query.by else ""
+        return f"{self._asked()}; {loss}.\n{self.risk_words()}{assumed}"
+
+    @property
+    def paired(self) -> frozenset[str]:
+        """The numbers of which two groups move at most as far as one (`numbers.Number`)."""
+        return frozenset(number.label for number in self.numbers if number.laws)
 
     def labels(self, measure: Measure) -> tuple[str, ...]:
         """The numbers that a measure is made of.
@@ -267,44 +273,23 @@ class Groups:
         )
 
 
-def plan_table(query: Query, *, apart: bool = False) -> TablePlan:
-    """The plan with the least joint epsilon that was found, or with the narrowest widths for an epsilon.
+def plan_table(query: Query) -> TablePlan:
+    """The plan with the least joint epsilon that was found.
 
-    Earlier versions planned sum and count of means `apart`, each at its worst.
+    For an epsilon it is that of the query with the narrowest widths that cost no more.
     """
     if query.margins is not None:
         from pbdp.tables.strategies.planning import plan_several
 
         return plan_several(query)
     groups = Groups.of(query)
+    from pbdp.tables.mean_planning import plan_measures
+
     if query.epsilon is None:
-        from pbdp.tables.mean_planning import plan_measures
-
-        return plan_measures(query, groups, apart=apart)
-    centered = centered_of(query)
-    plan = _narrowest(query, query.epsilon, groups, centered)
-    known = all(
-        is_proved_for(*(number_design(plan.part(label).design) for label in one.labels)) for one in centered
+        return plan_measures(query, groups)
+    return narrowest(
+        lambda factor: query.with_widths(factor).measures,
+        lambda measures: plan_measures(replace(query, measures=measures, epsilon=None), groups),
+        query.epsilon,
+        spare=SPARE,
     )
-    return plan if known else _narrowest(query, query.epsilon, groups, [])
-
-
-def _narrowest(query: Query, epsilon: float, groups: Groups, centered: Sequence[Centered]) -> TablePlan:
-    """The plan with the narrowest widths for an epsilon."""
-    noise = narrowest_together(
-        lambda factor: requirements_of(open_numbers(query, factor, centered)),
-        epsilon,
-        given=groups.given,
-        missing=groups.missing,
-        quick=True,
-    )
-    numbers = tuple(
-        Number(label=number.label, quantity=number.quantity, requirement=part.requirement)
-        for number, part in zip(open_numbers(query, 1.0, centered), noise.parts, strict=False)
-    )
-    return groups.plan(query, numbers, noise, followers_of(centered))
-
-
-def requirements_of(numbers: Sequence[Number]) -> dict[str, Requirement]:
-    """What is required of the numbers, by their labels."""
-    return {number.label: number.requirement for number in numbers}

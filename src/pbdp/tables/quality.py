@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.columns.given import objects
+from pbdp.columns.arrays import objects
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 GOOD, FAIR = 0.1, 0.3
 SUFFIX = "_quality"
 NOTE = f"good (the width is at most {GOOD:.0%} of the number), fair ({FAIR:.0%}), poor, or small (group)"
-# what manifests said before
-OLDER_NOTE = f"good (within {GOOD:.0%} of the bounded aggregate), fair ({FAIR:.0%}), poor, or small (group)"
 
 
 def quality_names(query: Query) -> list[str]:
@@ -45,15 +43,11 @@ def size_of(query: Query) -> str | None:
 
 def check_quality(query: Query) -> None:
     """Refuse a minimum size of groups whose size is not published."""
-    if not isinstance(query.quality, bool):
-        raise InputError("quality", "true or false", repr(query.quality))
     if query.minimum_size is not None and size_of(query) is None:
         remedy = "Publish the people or the count too."
         raise InputError(
             "minimum_size", "used with a measure of the size of groups", "no such measure", remedy
         )
-    if not isinstance(query.withhold, bool):
-        raise InputError("withhold", "true or false", repr(query.withhold))
     if query.withhold and query.minimum_size is None:
         remedy = "Say below how many people or rows a group is withheld."
         raise ContradictionError("withhold", "used with a minimum_size", "none", remedy)

@@ -2,108 +2,55 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping
+from dataclasses import field, replace
+from os import PathLike
+from typing import TYPE_CHECKING
 
 from pbdp.accounting.risk import warn_of_delta
 from pbdp.errors import ContradictionError, InputError, unchangeable
+from pbdp.json_records import place_of
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Index
-from pbdp.parameters import confidence_level, made_by_name, positive, probability, whole
+from pbdp.settings import request
 from pbdp.tables.bounded import MOST_ROWS_PER_GROUP, BoundedAggregation, Value
 from pbdp.tables.expressions.reading import expression_of
 from pbdp.tables.expressions.tree import Expression
-from pbdp.tables.fixed_point import USUAL_ROWS
 from pbdp.tables.groups import Special, crossed_tables, derived_columns
+from pbdp.tables.key_files import keys_in_file
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
 from pbdp.tables.margins import Margins, check_running, check_tables, check_through
-from pbdp.tables.measure_words import class_names
-from pbdp.tables.measures import Measure, column_name
+from pbdp.tables.measures import Measure
 from pbdp.tables.nonnegative import check_nonnegative, nonnegative_names
 from pbdp.tables.quality import check_quality, quality_names
-from pbdp.tables.selection import Selection
+from pbdp.tables.request import NOT_SAID, QueryRequest
 from pbdp.tables.top import Top, top_of
 
 if TYPE_CHECKING:
     from pbdp.tables.plan import TablePlan
 
 
-# The unit is never assumed: a mistake there breaks the guarantee.
-NOT_SAID = ""
-
-
-@made_by_name
 @unchangeable("A query", "It was checked as it is: make another one.")
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Query:
+@request("Query", eq=False)
+class Query(QueryRequest):
     """A group-by table to be published.
 
-    `unit` is the column that says whose row it is; None means that every person has one row. `by` names the
-    columns to group by, each with its public keys (`{"city": ["Paris", "Rome"], "month": range(1, 13)}`:
-    every combination is a group), or without keys (`["city"]`), if `keys` is a table of public groups or
-    `select` a `Selection`. Nobody counts in more than `groups_per_person` groups, nor with more than
-    `rows_per_group` rows in one of them.
+    Keys of `by` are lists or ranges ({"city": ["Paris", "Rome"], "month": range(1, 13)}: every combination is
+    a group), `Bins` of a number, or `Keys` with a group for everything else. Columns come without keys
+    (["city"]) if `keys` is a table of public groups, or `select` a `Selection`. Keys are assumed public, so
+    columns of the data are refused.
 
-    Accuracies belong to the measures, or else `epsilon` is given and widths are found. `confidence` is for
-    measures that have none of their own. A table of more than `most_rows` rows needs that raised.
-    Where bounds may cut something, how many people they touched is published beside the table, for 1 % of
-    epsilon or less; `bounds_touched` says within how many people instead (True: for about 4 % of epsilon), or
-    False, to leave it out.
+    Accuracies belong to the measures, or else `epsilon` is given and widths are found; `confidence` is for
+    measures that have none of their own. `pbdp.tables.expressions` has the language of `where` and `derive`.
 
-    Only rows for which `where` is true count ("spend > 0"). `derive` makes columns of others, to group by or
-    to sum up ({"rate": "fare / miles"}); `pbdp.tables.expressions` has the language. Keys may be `Bins` of a
-    number, or `Keys` with a group for everything else. `quality` marks every number as good, fair or poor,
-    and with a `minimum_size` those of small groups; `withhold` leaves the numbers of these out. `nonnegative`
-    adds a number beside each count or sum that is never below 0, for which no width is certified.
-
-    With `tables` several tables are published at once, each by some of the columns of `by` ([["zone",
-    "hour"], ["zone"], []]; the last is the total). People are bounded once, in groups by all columns, so that
-    all tables agree, and their numbers add up; with `add_up=False` they need not after noise is added, which
-    can cost less for a few tables that are not nested.
-
-    With `running` ("day", a column whose keys are dates or whole numbers) every number is a total up to
-    and with its day, for each of the other keys. Noise is shared between days, so that a year of totals costs
-    little more than a few of them. List the days to come as well, and publish the totals `through` a day: a
-    budget pays once for all of them, and later days are added under the same key. Where people are in more
-    groups than they may count in, that needs `append_only=True`, which says that rows of published days never
-    change: everybody then counts in their first groups.
+    Noise of `running` totals is shared between days, so that a year of totals costs little more than a few of
+    them. List the days to come as well, and publish the totals `through` a day: a budget pays once for all of
+    them, and later days are added under the same key.
 
     With `top` only the groups with the highest numbers are published: how many, or a `Top` that says by which
     measure and how surely. Choosing them pays for itself.
-
-    `delta` is what epsilon is for, `neighbors` "add/remove" or "replace"; `bins` and `rest` say by column
-    what `Bins` and `Keys` in `by` say.
     """
 
-    unit: str | None = NOT_SAID
-    by: Mapping[str, object] | Sequence[str]
-    measures: Sequence[Measure]
-    delta: float
-    confidence: float = 0.95
-    groups_per_person: int | None = None
-    rows_per_group: int | None = None
-    keys: object = None
-    select: Selection | None = None
-    epsilon: float | None = None
-    neighbors: str = Neighbors.ADD_REMOVE
-    most_rows: int = USUAL_ROWS
-    bounds_touched: float | bool | None = None
-    where: str | None = None
-    derive: Mapping[str, str] | None = None
-    bins: Mapping[str, object] | None = None
-    rest: Mapping[str, str] | None = None
-    quality: bool = False
-    minimum_size: int | None = None
-    withhold: bool = False
-    nonnegative: bool = False
-    tables: Sequence[Sequence[str]] | None = None
-    add_up: bool = True
-    top: Top | Mapping[str, object] | int | None = None
-    running: str | None = None
-    through: datetime.date | int | str | None = None
-    append_only: bool = False
     special: Special = field(init=False)
     derived: Mapping[str, Expression] = field(init=False)
     groups: KeyTable | None = field(init=False)
@@ -111,22 +58,10 @@ class Query:
     margins: Margins | None = field(init=False)
     aggregation: BoundedAggregation = field(init=False)
 
-    def __post_init__(self) -> None:
-        probability("delta", self.delta, "It should be far below one over the number of people; 1e-6, say.")
-        confidence_level("confidence", self.confidence)
-        whole("most_rows", self.most_rows)
-        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
-        if self.unit == NOT_SAID:
-            raise InputError(
-                "unit",
-                "given",
-                "nothing",
-                "Which column says whose row it is? unit='user_id', say, or unit=None if nobody has more "
-                "than one row. Nothing is assumed here, because a mistake breaks the guarantee.",
-            )
-        if self.unit is not None:
-            column_name("unit", self.unit)
-        _check_by(self.by)
+    def agree(self) -> None:
+        """Refuse settings that do not go with each other, and find what follows from them."""
+        self._check_unit()
+        self._read_keys()
         by, special = Special.of(self.by, self.bins, self.rest)
         object.__setattr__(self, "by", by)
         object.__setattr__(self, "special", special)
@@ -137,8 +72,6 @@ class Query:
         if self.unit in self.derived:
             raise ContradictionError("unit", "a column of the data", "a derived one")
         self._check_measures()
-        if self.minimum_size is not None:
-            whole("minimum_size", self.minimum_size)
         check_quality(self)
         groups, only = self._groups()
         object.__setattr__(self, "groups", groups)
@@ -149,14 +82,43 @@ class Query:
         object.__setattr__(self, "top", top_of(self))
         self._check_widths()
         self._check_bounds()
-        self._check_touched()
         aggregation = self._aggregation()
         cuts = bool(aggregation.cutting)
         if self.bounds_touched and not cuts:
             raise ContradictionError("bounds_touched", "asked where bounds may cut something", "no bound")
+        if self.bounds_touched is True:
+            object.__setattr__(self, "bounds_touched", None)
         told = cuts and self.bounds_touched is not False
         object.__setattr__(self, "aggregation", replace(aggregation, touched=told))
         self._check_through()
+
+    def _check_unit(self) -> None:
+        if self.unit == NOT_SAID and not self.one_row_per_person:
+            raise InputError(
+                "unit",
+                "given",
+                "nothing",
+                "Which column says whose row it is? (user_id, say.) If nobody has more than one row, say "
+                "one_row_per_person=True. Nothing is assumed here, because a mistake breaks the guarantee.",
+            )
+        if self.unit not in (NOT_SAID, None) and self.one_row_per_person:
+            raise ContradictionError("unit and one_row_per_person", "given one at a time", "both")
+        # one way to say it
+        object.__setattr__(self, "unit", self.unit or None)
+        object.__setattr__(self, "one_row_per_person", self.unit is None)
+
+    def _read_keys(self) -> None:
+        """Keys in a file; its columns are grouped by, unless `by` names some of them."""
+        if not isinstance(self.keys, str | PathLike):
+            if self.text_keys:
+                raise ContradictionError("text_keys", "used with a file of keys", "no file")
+            return
+        columns = keys_in_file(place_of("keys", self.keys), self.text_keys)
+        object.__setattr__(self, "keys", columns)
+        object.__setattr__(self, "text_keys", ())
+        if not set(self.by) & set(columns):
+            own = self.by if isinstance(self.by, Mapping) else dict.fromkeys(self.by)
+            object.__setattr__(self, "by", {**dict.fromkeys(columns), **own})
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -192,9 +154,24 @@ class Query:
         """The most rows of one person in one group that count."""
         return 1 if self.unit is None else self.rows_per_group or 1
 
+    @property
+    def keys_assumed(self) -> str:
+        """What is taken for granted of the keys, in words; nothing where there are none."""
+        if not self.by:
+            return ""
+        if self.groups is not None:
+            return "Keys: assumed public."
+        listed = " Listed keys of single columns: assumed public." if self.only else ""
+        return f"Keys: selected from the data with noise.{listed}"
+
     def confidence_of(self, measure: Measure) -> float:
         """The measure's own confidence, or the query's."""
         return self.confidence if measure.confidence is None else measure.confidence
+
+    def with_widths(self, factor: float) -> Query:
+        """The query without its epsilon; widths that are left open are `factor` sensitivities."""
+        measures = [measure.with_width(self, factor) for measure in self.measures]
+        return replace(self, measures=measures, epsilon=None)
 
     def plan(self) -> TablePlan:
         """The noise with the least joint epsilon that was found for all measures; no data is read."""
@@ -204,7 +181,6 @@ class Query:
         return plan_table(self)
 
     def _check_measures(self) -> None:
-        _check_kinds(self.measures)
         published = [*self.by, *(column for measure in self.measures for column in measure.columns)]
         published += [*quality_names(self), *nonnegative_names(self)]
         if doubles := sorted({name for name in published if published.count(name) > 1}):
@@ -220,12 +196,9 @@ class Query:
                 "neither",
                 "Give a width: within=50, or within='5%+10'.",
             )
-        if self.epsilon is not None:
-            positive("epsilon", self.epsilon)
-            if not left_open:
-                raise ContradictionError(
-                    "epsilon", "left out where all widths are given", f"{self.epsilon:g}", "It is found then."
-                )
+        if self.epsilon is not None and not left_open:
+            rule = "left out where all widths are given"
+            raise ContradictionError("epsilon", rule, f"{self.epsilon:g}", "It is found then.")
 
     def _groups(self) -> tuple[KeyTable | None, tuple[KeyTable, ...]]:
         """The public groups, or public values that single columns are restricted to before a selection."""
@@ -233,7 +206,7 @@ class Query:
         if len(set(by)) < len(tuple(by)):
             raise InputError("by", "different columns", ", ".join(by))
         listed: dict[str, KeyColumn] = {
-            name: key_column(name, cast("Iterable[object]", keys))  # anything else is refused there
+            name: key_column(name, keys)
             for name, keys in (by.items() if isinstance(by, Mapping) else ())
             if keys is not None
         }
@@ -256,8 +229,8 @@ class Query:
                 "listed, or left to a private selection",
                 "neither",
                 "Which groups appear in the data is private too: a group of one person would show that this "
-                "person is there. List the public keys, or give select=Selection(people=100) to publish "
-                "groups of roughly this size or larger.",
+                "person is there. List the public keys, or publish the groups of roughly a size or larger: "
+                "select=Selection(people=100), or --select 100.",
             )
         return crossed(listed), ()
 
@@ -313,8 +286,6 @@ class Query:
         return self.running is not None and not chosen and not self.aggregation.touched
 
     def _check_through(self) -> None:
-        if not isinstance(self.append_only, bool):
-            raise InputError("append_only", "true or false", repr(self.append_only))
         if self.append_only and self.running is None:
             raise ContradictionError("append_only", "used with running totals", "none", 'Say running="day".')
         if self.through is None:
@@ -358,8 +329,6 @@ class Query:
                 )
 
     def _check_add_up(self) -> None:
-        if not isinstance(self.add_up, bool):
-            raise InputError("add_up", "true or false", repr(self.add_up))
         if self.add_up:
             return
         if self.margins is None or self.running is not None:
@@ -394,10 +363,8 @@ class Query:
                 "nothing",
                 "In how many groups may one person count? More keeps more of the data and needs more noise.",
             )
-        if self.groups_per_person is not None:
-            whole("groups_per_person", self.groups_per_person)
         if self.rows_per_group is not None:
-            if whole("rows_per_group", self.rows_per_group) > MOST_ROWS_PER_GROUP:
+            if self.rows_per_group > MOST_ROWS_PER_GROUP:
                 raise InputError("rows_per_group", f"at most {MOST_ROWS_PER_GROUP:,}", self.rows_per_group)
         elif rows := [m.name for m in self.measures if m.counts_rows]:
             raise InputError(
@@ -406,13 +373,6 @@ class Query:
                 "nothing",
                 "How many rows of one person may count in a group? Or count people, or sum per='person'.",
             )
-
-    def _check_touched(self) -> None:
-        width = self.bounds_touched
-        if width is None or isinstance(width, bool):
-            return
-        positive("bounds_touched", width, "Within how many people, or true for a width that costs little.")
-        object.__setattr__(self, "bounds_touched", float(width))
 
     def _aggregation(self) -> BoundedAggregation:
         values = [value for one in self.measures for value in one.values(self)]
@@ -461,22 +421,3 @@ class Query:
         if value is None:
             raise AssertionError(f"a {measure.kind} adds up no column")
         return self.aggregation.values.index(value), value
-
-
-def _check_kinds(measures: object) -> None:
-    if isinstance(measures, Measure | type):
-        kind = measures.__name__ if isinstance(measures, type) else type(measures).__name__
-        raise InputError("measures", "a list", f"a single {kind}", f"Write measures=[{kind}(...)].")
-    if not isinstance(measures, Sequence) or not measures:
-        raise InputError("measures", "a list of at least one", "none", "measures=[Count(within=50)], say.")
-    strange = [type(one).__name__ for one in measures if not isinstance(one, Measure)]
-    if strange:
-        raise InputError("measures", class_names(), ", ".join(strange))
-
-
-def _check_by(by: object) -> None:
-    if isinstance(by, str) or not isinstance(by, Mapping | Sequence):
-        how = 'Write {"city": ["Paris", "Rome"]}, or ["city"] with keys or select.'
-        raise InputError("by", "columns, with their keys or without", ascii(by), how)
-    for name in by:
-        column_name("by", name)

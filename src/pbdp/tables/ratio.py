@@ -4,67 +4,57 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pbdp.errors import ContradictionError, InputError
+from pbdp.errors import ContradictionError
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.mechanism.within import region_within
 from pbdp.noise.kernel import Array
-from pbdp.parameters import positive
+from pbdp.planning.plan import number_design
+from pbdp.settings import CONFIDENCE, NON_NEGATIVE, NUMBER, POSITIVE, request, setting
 from pbdp.tables.bounded import Value
-from pbdp.tables.fixed_point import FixedPoint
-from pbdp.tables.measures import Column, Measure, check_bounds, check_measure, column_name
-from pbdp.tables.numbers import Number, Quantity, number_of, open_width
+from pbdp.tables.mean_error import ends_of_ratios, is_proved_for
+from pbdp.tables.measures import CALLED, HIGH, LOW, Column, Measure
+from pbdp.tables.numbers import Number, Quantity, number_of
+from pbdp.tables.request import COLUMN, NAME
 
 if TYPE_CHECKING:
     from pbdp.release.intervals import Intervals
+    from pbdp.tables.plan import TablePlan
     from pbdp.tables.query import Query
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@request("Ratio")
 class Ratio(Measure):
     """The sum of one column over the sum of another, each with bounds for every row.
 
-    `of_within` and `over_within` are how near the two sums must be, both or neither (with an epsilon); each
-    group gets the interval that its own numbers allow. What is divided by is never negative.
-
-    `of_low`, `of_high`, `over_low` and `over_high` bound every row's values of the two columns,
-    `confidence` is that of the interval, and `name` the published column.
+    Each group gets the interval that its own numbers allow. What is divided by is never negative.
     """
 
     kind: ClassVar[str] = "ratio"
     derived: ClassVar[bool] = True
 
-    of: str
-    of_low: float
-    of_high: float
-    over: str
-    over_low: float
-    over_high: float
-    of_within: float | None = None
-    over_within: float | None = None
-    confidence: float | None = None
-    name: str = ""
+    of: str = setting(COLUMN, "the column that is divided")
+    of_low: float = setting(NUMBER, LOW)
+    of_high: float = setting(NUMBER, HIGH)
+    over: str = setting(COLUMN, "the column that it is divided by")
+    over_low: float = setting(NON_NEGATIVE, LOW)
+    over_high: float = setting(NUMBER, HIGH)
+    of_within: float | None = setting(
+        POSITIVE, "how near the first sum must be; both or neither (with an epsilon)", default=None
+    )
+    over_within: float | None = setting(POSITIVE, "how near the second sum must be", default=None)
+    confidence: float | None = setting(CONFIDENCE, "how often the interval holds", default=None)
+    name: str = setting(NAME, CALLED, default="")
 
-    def __post_init__(self) -> None:
-        for column in (self.of, self.over):
-            column_name("column of a ratio", column)
-        if not self.name:
-            object.__setattr__(self, "name", f"{self.of}_per_{self.over}")
-        check_bounds(f"{self.name}: of", self.of_low, self.of_high, whole=False)
-        check_bounds(f"{self.name}: over", self.over_low, self.over_high, whole=False)
-        check_measure(self.name, None, self.confidence)
-        if self.over_low < 0:
-            raise InputError(f"over_low of {self.name}", "0 or more", f"{self.over_low:g}")
-        for what, width in (("of_within", self.of_within), ("over_within", self.over_within)):
-            if width is not None:
-                positive(f"{what} of {self.name}", width)
+    def agree(self) -> None:
+        self.named(f"{self.of}_per_{self.over}")
         if (self.of_within is None) != (self.over_within is None):
-            raise ContradictionError(
-                f"of_within and over_within of {self.name}", "given together", "one of them"
-            )
+            raise ContradictionError("of_within and over_within", "given together", "one of them")
 
     @property
     def within(self) -> None:  # type: ignore[override]
@@ -113,16 +103,50 @@ class Ratio(Measure):
         """The square root of the confidence, as noise is independent."""
         return min(math.sqrt(query.confidence_of(self)) * (1 + 2**-50), math.nextafter(1.0, 0.0))
 
-    def numbers(self, query: Query, factor: float | None) -> list[Number]:
+    def with_width(self, query: Query, factor: float) -> Ratio:
+        if not self.is_open:
+            return self
+        widths = [factor * quantity.sensitivity(query.neighbors) for quantity in self.quantities(query)]
+        return replace(self, of_within=widths[0], over_within=widths[1])
+
+    def numbers(self, query: Query) -> list[Number]:
         """The two sums, each with the square root of the confidence: their noise is independent."""
         each = self.confidence_each(query)
         made = []
         for label, quantity, given in zip(
             self.labels, self.quantities(query), (self.of_within, self.over_within), strict=True
         ):
-            width = given if given is not None else open_width(factor) * quantity.sensitivity(query.neighbors)
-            made.append(number_of(query, label, quantity, region_within(width), each))
+            if given is None:
+                raise AssertionError("one table has widths")
+            made.append(number_of(query, label, quantity, region_within(given), each))
         return made
+
+    def is_together(self, plan: TablePlan) -> bool:
+        """Whether its interval follows from the law of both errors together."""
+        of, over = self._designs(plan)
+        return not plan.strategies and is_proved_for(of, over) and is_proved_for(over, of)
+
+    def _designs(self, plan: TablePlan) -> tuple[Design, Design]:
+        of, over = (number_design(plan.part(label).design) for label in plan.labels(self))
+        return of, over
+
+    def confidence_told(self, plan: TablePlan) -> float:
+        if self.is_together(plan):
+            return plan.query.confidence_of(self)
+        return Measure.confidence_told(self, plan)
+
+    def told(
+        self, plan: TablePlan, released: Sequence[tuple[Column, Intervals]]
+    ) -> tuple[Column, Array, Array, float]:
+        """The ratio as `estimate` has it; its interval is by the law of both errors where that is known."""
+        ratio, low, high, confidence = self.estimate(plan.query, released)
+        if not self.is_together(plan):
+            return ratio, low, high, confidence
+        confidence = plan.query.confidence_of(self)
+        sums, others = (numbers.astype(np.float64) for numbers, _ in released)
+        ends = ends_of_ratios(*self._designs(plan), confidence, (sums, others))
+        low, high = (np.clip(end, *self.ends(plan.query)) for end in ends)
+        return ratio, low, high, confidence
 
     def estimate(
         self, query: Query, released: Sequence[tuple[Column, Intervals]]

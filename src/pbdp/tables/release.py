@@ -31,17 +31,17 @@ from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import BudgetExceededError
 from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.request import Reservation
+from pbdp.mechanism.fixed_point import LEAST_ROWS
 from pbdp.paying import Blocks, PayingFor, PayingOnce
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.tables.bounded import Aggregates
 from pbdp.tables.drawing import Drawn, aggregated, draw, of_groups
 from pbdp.tables.engines.interface import Source, check_columns
-from pbdp.tables.fixed_point import LEAST_ROWS
 from pbdp.tables.keys import KeyTable
 from pbdp.tables.margins import RunningMargin
 from pbdp.tables.measures import Column
 from pbdp.tables.numbers import TOUCHED
-from pbdp.tables.plan import TablePlan, plan_table
+from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import key_of, query_text
 from pbdp.tables.table import Payment, ReleasedTable, SourceName
@@ -92,10 +92,10 @@ def release_table(
             "most_rows", f"{LEAST_ROWS:,} or more where values are summed up", plan.query.most_rows, remedy
         )
     check_columns(source, plan.query.aggregation)
+    source.check_whole()
     if budget is None:
         drawn, payment = draw(plan, source, keystream_from(insecure_test_seed)), None
     else:
-        plan = _as_paid(plan, source, budget, paying)
         drawn, payment = _paid(plan, source, budget, paying)
 
     def made(groups: KeyTable, values: Mapping[str, Column], which: int = 0) -> ReleasedTable:
@@ -120,33 +120,6 @@ def release_table(
         for which, (margin, numbers) in enumerate(zip(margins.tables, plan.tables(drawn.values), strict=True))
     )
     return replace(first, others=tuple(others))
-
-
-def _as_paid(plan: TablePlan, source: Source, budget: Budget, paying: PayingOnce) -> TablePlan:
-    """The plan, or that of an earlier version if it was paid for.
-
-    These did not tell whom the bounds touched, or planned sums and counts of means apart.
-    """
-    key, query = paying.get("key"), plan.query
-    chosen = budget.terms.chosen_blocks(paying.get("blocks"))
-    if query.running is not None:
-        return plan
-    means = [False, True] if any(measure.is_widened(plan) for measure in query.measures) else [False]
-    queries = [query]
-    if query.bounds_touched is None and query.aggregation.touched:
-        queries.append(replace(query, bounds_touched=False))
-    for before in queries:
-        known = key if key is not None or source.place is None else key_of(before, source.place)
-        spend = None if known is None else budget.ledger.spend_of(known)
-        if spend is not None and spend.plan == budget.terms.plan_id(plan.noise, chosen):
-            return plan
-        for apart in means if spend is not None else ():
-            if before is query and not apart:
-                continue
-            older = plan_table(before, apart=apart)
-            if spend is not None and spend.plan == budget.terms.plan_id(older.noise, chosen):
-                return older
-    return plan
 
 
 def _paid(plan: TablePlan, source: Source, budget: Budget, paying: PayingOnce) -> tuple[Drawn, Payment]:
@@ -179,11 +152,9 @@ def _paid(plan: TablePlan, source: Source, budget: Budget, paying: PayingOnce) -
         remedy = _advice(plan, budget, blocks) or refusal.remedy
         raise BudgetExceededError(refusal.dataset, refusal.reason, remedy) from None
     drawn = Drawn.unpacked(plan, stored)
-    # tables of earlier versions have none
-    if drawn.data is not None:
-        now = budget.ledger.keyed_digest(PURPOSE, content(), like=drawn.data)
-        if not hmac.compare_digest(now, drawn.data):
-            raise DataChangedError(key)
+    known = drawn.data or ""
+    if not hmac.compare_digest(budget.ledger.keyed_digest(PURPOSE, content(), like=known), known):
+        raise DataChangedError(key)
     return drawn, _payment(budget, reservation, blocks)
 
 

@@ -38,25 +38,17 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.family import known_families
 from pbdp.noise.kernel import LatticeKernel
-from pbdp.parameters import confidence_level, made_by_name, whole
+from pbdp.settings import CONFIDENCE, Request, request, setting, whole_number
 
 _NARROWEST, _FINENESS = 0.05, 1e-3
 
 
-@made_by_name
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """Publish the groups of the data that have enough people, by a noisy count of its own.
+@request("Selection")
+class Selection(Request):
+    """Publish the groups of the data that have enough people, by a noisy count of its own."""
 
-    A group with `people` or more people is published with at least this confidence.
-    """
-
-    people: int
-    confidence: float = 0.95
-
-    def __post_init__(self) -> None:
-        whole("people of select", self.people, least=2)
-        confidence_level("confidence of select", self.confidence)
+    people: int = setting(whole_number(2), "groups of so many people or more are published")
+    confidence: float = setting(CONFIDENCE, "how often such a group is published, at least", default=0.95)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,16 +20,18 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.digits import delta_text, rounded_up
-from pbdp.errors import InputError, MissingPackageError, unchangeable
+from pbdp.errors import InputError, MissingPackageError, shown, unchangeable
+from pbdp.json_records import place_of, write
 from pbdp.mechanism.absolute import moved_down
 from pbdp.noise.kernel import Array
+from pbdp.parameters import instance
 from pbdp.release.intervals import Intervals
+from pbdp.tables.contribution_bounds import TouchedCount, touched_counts
 from pbdp.tables.keys import KeyTable, arrow_array
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.nonnegative import nonnegative_columns, nonnegative_names
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import quality_marks, small_groups
-from pbdp.tables.touched import TouchedCount, touched_counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +48,9 @@ SEED_COLUMN = "insecure_test_seed"
 # How a Parquet file begins.
 PARQUET = b"PAR1"
 MARK = "'"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", MARK)
+# Some spreadsheets take fullwidth signs for the usual ones.
+_FORMULA = ("=", "+", "-", "@", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}",
+            "\N{FULLWIDTH HYPHEN-MINUS}", "\N{FULLWIDTH COMMERCIAL AT}", "\t", "\r", "\n", MARK)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +79,7 @@ class SourceName:
         for what in ("name", "version"):
             text = getattr(self, what)
             if not isinstance(text, str) or not text.isprintable() or (what == "name" and not text.strip()):
-                raise InputError(f"{what} of the source", "printable text", ascii(text))
+                raise InputError(f"{what} of the source", "printable text", shown(text))
 
 
 @unchangeable("A released table", "It is what was drawn and paid for.")
@@ -206,8 +210,9 @@ class ReleasedTable:
 
         `written` is the format, csv or parquet.
         """
+        instance("format", written, str, " or ".join(FORMATS))
         if written not in FORMATS:
-            raise InputError("format", " or ".join(FORMATS), repr(written))
+            raise InputError("format", " or ".join(FORMATS), shown(written))
         sink = io.BytesIO()
         if written == "csv":
             from pyarrow import csv
@@ -249,35 +254,39 @@ class ReleasedTable:
         return [name for name, column in self.groups.columns.items() if column.kind == "text"]
 
     def save(
-        self, path: str | Path, manifest: str | Path | None = None, *, sign: str | Path | None = None
+        self,
+        path: str | Path,
+        manifest: str | Path | None = None,
+        *,
+        sign: str | Path | None = None,
+        replace: bool = False,
     ) -> None:
         """Write a .csv or .parquet file, and beside it the manifest (`NAME.manifest.json` by default).
 
-        Beside a CSV file also its metadata for programs, `NAME.csv-metadata.json`. Further tables get files
-        of their own, `NAME.zone.csv`, and are in the same manifest.
+        Further tables get files of their own, `NAME.zone.csv`, and are in the same manifest.
 
         `sign` is the file of a private key that `pbdp keys create` made.
 
-        `path` names the table.
+        `path` names the table. Files that are there stay as they are unless `replace` says otherwise.
         """
-        from pbdp.tables.manifest import METADATA, written_files
+        from pbdp.tables.manifest import written_files
         from pbdp.tables.signing import signer_at
 
-        target = Path(path)
+        target = place_of("output", path)
         signer = None if sign is None else signer_at(sign)
         if signer is not None:
             signer.check_apart([target])
-        beside = target.with_suffix(target.suffix + ".manifest.json") if manifest is None else Path(manifest)
+        usual = target.with_suffix(target.suffix + ".manifest.json")
+        beside = usual if manifest is None else place_of("manifest", manifest)
         written = target.suffix.lower().lstrip(".")
-        content, files = written_files(self, target.name, beside.name, written, signer)
-        try:
-            beside.write_bytes(content)
-            for file in files:
-                target.with_name(file.name).write_bytes(file.content)
-                if file.metadata is not None:
-                    target.with_name(file.name + METADATA).write_bytes(file.metadata)
-        except OSError as error:
-            raise InputError("output", "a file that can be written", target, f"{error.strerror}.") from None
+        content, files = written_files(self, target.name, written, signer)
+        made = {beside: content} | {target.with_name(file.name): file.content for file in files}
+        if not replace and (there := [str(place) for place in made if place.exists()]):
+            raise InputError(
+                "output", "files that are not there yet", ", ".join(there), "Or say replace=True."
+            )
+        for place, written_bytes in made.items():
+            write("manifest" if place == beside else "output", place, written_bytes)
 
 
 def _check_installed(package: str) -> None:
@@ -327,7 +336,6 @@ def published_columns(
     values: Mapping[str, Column],
     measures: Sequence[Measure] | None = None,
     *,
-    clipped: bool = False,
     which: int = 0,
     shown: npt.NDArray[np.bool] | None = None,
 ) -> Columns:
@@ -337,14 +345,14 @@ def published_columns(
 
     A number may be so far below what can be true that its interval holds nothing that can. It gets the
     interval of the nearest number that can be true then, which holds more than nothing. Confidences are
-    rounded down. Earlier versions `clipped` such intervals to one point, and rounded nothing.
+    rounded down.
     """
     columns: Columns = {}
     for measure in plan.query.measures if measures is None else measures:
         released = [
             (values[label], _intervals(plan, label, values[label], which)) for label in plan.labels(measure)
         ]
-        if len(released) == 1 and not clipped:
+        if len(released) == 1:
             least, most = measure.ends(plan.query)
             ((published, found),) = released
             low, high = found.low, found.high
@@ -355,8 +363,7 @@ def published_columns(
                 low, high = (np.where(beyond, *ends) for ends in ((nearest.low, low), (nearest.high, high)))
                 released = [(published, replace(found, low=low, high=high))]
         published, low, high, confidence = measure.told(plan, released)
-        told = confidence if clipped else confidence_shown(confidence)
-        columns |= _columns(measure, published, low, high, told)
+        columns |= _columns(measure, published, low, high, confidence_shown(confidence))
     if measures is not None:
         return columns
     numbers = columns | {name: values[name] for name in nonnegative_names(plan.query) if name in values}

@@ -20,9 +20,9 @@ and so some group u that is not of T is listed: it is not above any of T. If i i
 is not above i. Either way u is at least `gap` below t, is listed, and t is not, so its noisy score is not
 below that of t: X_u - X_t >= gap, with u outside of T and t in it. T does not depend on the noise.
 
-*Picks.* Groups are picked one after the other by permute and flip (`choosing.coins`), each within `within` of
-the best that is left, and so of all that stay out; how often all of them are is in `choosing.several`. A pick
-costs the same however many groups a person has.
+*Picks.* Groups are picked one after the other by permute and flip (`choosing.permute_and_flip`), each within
+`within` of the best that is left, and so of all that stay out; how often all of them are is in
+`choosing.peeling`. A pick costs the same however many groups a person has.
 
 **How picks are paid.** A pick with loss epsilon reveals no more than randomized response with that epsilon
 (Kairouz, Oh and Viswanath 2015), whatever was picked before. Nor does that reveal more than a count with
@@ -35,23 +35,20 @@ every pick: it is accounted for, composed and checked as all noise is, and never
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.choosing.coins import Coins
 from pbdp.choosing.draw import chosen
-from pbdp.choosing.law import Asked
+from pbdp.choosing.permute_and_flip import Coins, PermuteAndFlip
 from pbdp.choosing.plan import ChoicePlan
-from pbdp.choosing.ranking import score_scale
-from pbdp.choosing.scores import Scale
+from pbdp.choosing.request import Asked
+from pbdp.choosing.scores import Scale, score_scale
 from pbdp.choosing.search import plan_picks
-from pbdp.choosing.several import all_right
 from pbdp.digits import percent_down
-from pbdp.errors import CannotCertifyError, ContradictionError, InputError, did_you_mean
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError, did_you_mean, shown
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
@@ -60,9 +57,9 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.family import known_families
 from pbdp.noise.kernel import Array, Index
-from pbdp.parameters import confidence_level, made_by_name, positive, whole
 from pbdp.planning.plan import Part
 from pbdp.release.keystream import Keystream
+from pbdp.settings import CONFIDENCE, POSITIVE, TEXT, WHOLE, Request, request, setting
 from pbdp.tables.measures import Measure
 
 if TYPE_CHECKING:
@@ -82,45 +79,35 @@ _ROUNDING = 1e-9
 _WIDE, _WIDE_CONFIDENCE = 3, 0.9
 
 
-@made_by_name
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Top:
+@request("Top")
+class Top(Request):
     """Publish only the groups with the highest numbers.
 
-    `groups` is how many, and `by` the measure (its name; the first count, people or sum, if left out). No
-    group that is left out is more than `within` above one that is listed, with this `confidence`; the width
-    and the confidence of the measure, if left out. `among` is for groups of the data: if a selection has
-    more, the top is chosen from so many with the most people.
+    No group that is left out is more than `within` above one that is listed, with this `confidence`.
     """
 
-    groups: int
-    by: str = ""
-    within: float | None = None
-    confidence: float | None = None
-    among: int | None = None
-
-    def __post_init__(self) -> None:
-        whole("groups of top", self.groups)
-        if not isinstance(self.by, str):
-            raise InputError("by of top", "the name of a measure", repr(self.by))
-        if self.within is not None:
-            positive("within of top", self.within)
-            object.__setattr__(self, "within", float(self.within))
-        if self.confidence is not None:
-            confidence_level("confidence of top", self.confidence)
-        if self.among is not None:
-            whole("among of top", self.among)
-
-    def record(self) -> dict[str, object]:
-        """What was said, by name."""
-        return {name: value for name, value in asdict(self).items() if value not in (None, "")}
+    groups: int = setting(WHOLE, "how many groups are listed")
+    by: str = setting(
+        TEXT, "the measure, by its name; the first count, people or sum, if left out", default=""
+    )
+    within: float | None = setting(
+        POSITIVE,
+        "how far above one that is listed a group may be that is left out; as the measure",
+        default=None,
+    )
+    confidence: float | None = setting(CONFIDENCE, "how often that holds; as the measure", default=None)
+    among: int | None = setting(
+        WHOLE,
+        "of selected groups: if there are more, the top is chosen from so many with the most people",
+        default=None,
+    )
 
 
 def top_of(query: Query) -> Top | None:
     """What a query says of its top groups, with all that follows from the rest filled in."""
-    if query.top is None:
+    if not isinstance(query.top, Top):
         return None
-    top = _read(query.top)
+    top = query.top
     if query.tables is not None or query.withhold:
         other = "tables" if query.tables is not None else "withhold"
         raise ContradictionError("top", f"used without {other}", "both", "Ask for them one by one.")
@@ -145,20 +132,6 @@ def top_of(query: Query) -> Top | None:
     )
 
 
-def _read(given: object) -> Top:
-    if isinstance(given, Top):
-        return given
-    if isinstance(given, Mapping):
-        names = [field.name for field in fields(Top)]
-        if unknown := sorted(set(given) - set(names)):
-            near = did_you_mean(str(unknown[0]), names)
-            raise InputError("names in top", f"among {', '.join(names)}", ", ".join(map(str, unknown)), near)
-        if "groups" not in given:
-            raise InputError("groups of top", "given", "nothing", "How many groups are to be listed?")
-        return Top(**given)
-    return Top(groups=whole("top", given))
-
-
 def _ranked(query: Query, name: str) -> Measure:
     """The measure that groups are ranked by."""
     known = {measure.name: measure for measure in query.measures if not measure.derived}
@@ -166,7 +139,7 @@ def _ranked(query: Query, name: str) -> Measure:
         raise InputError("by of top", "a count, people or a sum", "none of them", "Add one to the measures.")
     if name and name not in known:
         rule = f"a count, people or a sum of the query ({', '.join(known)})"
-        raise InputError("by of top", rule, repr(name), did_you_mean(name, known))
+        raise InputError("by of top", rule, shown(name), did_you_mean(name, known))
     return known[name] if name else next(iter(known.values()))
 
 
@@ -206,12 +179,7 @@ class Choosing:
     def confidence(self) -> float:
         """How often no group that is left out is more than `within` above one that is listed, at least."""
         if self.coins is not None:
-            count, gap = self.top.groups, self.scale.gap
-            # what earlier versions said stays as it is: they planned each pick for the worst scores
-            each = self.coins.right(self.options, gap, count)
-            if count == 1 or each >= (self.top.confidence or 0.0):
-                return each
-            return max(each, all_right(self.coins, self.options, gap, count, flips=True))
+            return self.coins.right(self.options, self.scale.gap, self.top.groups)
         return ranked_right(self.design.table_at(0.0), self.options, self.top.groups, self.scale.gap)
 
     def places(self, scores: Index | Array, part: Part, keystream: Keystream) -> Index:
@@ -274,7 +242,8 @@ def ways_of(query: Query) -> list[Choosing]:
     plan = pick_plan(query)
     families = [family.name for family in known_families().values() if family.of_scale]
     scale = score_scale(plan.within, plan.asked, MOST_STEPS)
-    picks = [] if plan.coins is None else [picks_with(query, plan, plan.coins)]
+    law = plan.way
+    picks = [picks_with(query, plan, law.coins)] if isinstance(law, PermuteAndFlip) else []
     found = [*picks, *(_widest(query, scale, name) for name in families)]
     ways = [way for way in found if way is not None]
     if not ways:

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.tables.bounded import BoundedAggregation, Per, Value
 from pbdp.tables.engines.interface import Source, check_columns
-from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import crossed, key_column
 from tests.tables.random_tables import Case, random_case
 from tests.tables.reference import Group, Measured, as_reference, reference

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.tables.bounded import BoundedAggregation, Value
-from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import crossed, key_column
 
 # who, city, x, y

@@ -8,17 +8,12 @@ from itertools import count
 from pbdp.tables.engines.dialects import POSTGRES
 from pbdp.tables.engines.interface import Source
 from pbdp.tables.engines.sources import source_of
-from tests.tables.forms import as_arrow, as_polars
+from tests.tables.forms import as_arrow
 from tests.tables.random_tables import Case
 
 Holding = Callable[[Case], Source]
 _TYPES = {"text": "text", "integer": "bigint", "number": "float8", "boolean": "boolean", "date": "date"}
 _numbers = count()
-
-
-def in_polars(case: Case) -> Source:
-    """The rows in a Polars frame."""
-    return source_of(as_polars(case))
 
 
 def in_duckdb(case: Case) -> Source:

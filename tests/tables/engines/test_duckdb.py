@@ -20,11 +20,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from pbdp.errors import InputError, MissingPackageError
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.tables.bounded import BoundedAggregation, Value
 from pbdp.tables.engines.duckdb import DuckDBSource
 from pbdp.tables.engines.interface import EngineError, Source, check_columns
 from pbdp.tables.engines.sources import source_of
-from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import KeyTable, key_column
 from tests.tables.engines.asking import (
     CHOICE_KEY,

@@ -5,27 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 from pbdp.tables.bounded import BoundedAggregation
 from pbdp.tables.engines.duckdb import DuckDBSource
 from pbdp.tables.engines.sources import source_of
 from pbdp.tables.keys import crossed, key_column
+from tests.effort import cases
 from tests.tables.engines.asking import CHOICE_KEY, answered, asking, sums, value
 from tests.tables.engines.holding import Holding, in_duckdb
-from tests.tables.forms import as_parquet, as_polars
+from tests.tables.forms import as_parquet
 from tests.tables.random_tables import Case, random_case
 from tests.tables.reference import Group, as_reference, listed, reference, touched, touched_told
 
 Engine = tuple[str, Holding]
 # How many random tables are tried: DuckDB starts anew for each.
-TABLES = {"polars": 400, "duckdb": 30, "postgres": 40}
+TABLES = {"duckdb": cases(400), "postgres": cases(200)}
 # Kinds of keys that all engines put in the same order.
 _ORDERED = ("integer", "date")
 
@@ -146,7 +145,10 @@ def test_engines_agree_on_people_of_tables_with_many_groups(engine: Engine, most
         rows=rows,
         held={"p": "integer", "cell": "integer"},
         asked=BoundedAggregation(
-            unit="p", by=("cell",), keys=crossed({"cell": key_column("cell", cells)}), groups_per_person=most
+            unit="p",
+            by=("cell",),
+            keys=crossed({"cell": key_column("cell", cells.tolist())}),
+            groups_per_person=most,
         ),
     )
     tables = tuple(cells % groups for groups in (61, 63, 2000, 371, 1))
@@ -175,21 +177,6 @@ def test_the_order_of_rows_does_not_matter(engine: Engine) -> None:
         expected = answered(holding(case), case.asked)
         assert answered(holding(case.shuffled(rng)), case.asked) == expected
         assert answered(holding(replace(case, rows=case.rows[::-1])), case.asked) == expected
-
-
-def test_chunks_and_parts_of_persons_do_not_matter_to_polars(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(8)
-    for _ in range(20):
-        case = random_case(rng, exceeding=True, unit=True, most_rows=300)
-        frame = as_polars(case)
-        expected = answered(source_of(frame), case.asked)
-        cuts = [0, *sorted(rng.integers(0, len(frame) + 1, 6).tolist()), len(frame)]
-        slices = [frame[start:end] for start, end in pairwise(cuts)]
-        assert answered(source_of(pl.concat(slices, rechunk=False)), case.asked) == expected
-        assert answered(source_of(pl.concat([part.lazy() for part in slices])), case.asked) == expected
-        with monkeypatch.context() as patched:
-            patched.setattr("pbdp.tables.engines.polars._ROWS_IN_PART", 10)
-            assert answered(source_of(frame), case.asked) == expected
 
 
 def test_row_groups_and_threads_do_not_matter_to_duckdb(tmp_path: Path) -> None:

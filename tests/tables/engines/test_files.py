@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pbdp.errors import InputError
+from pbdp.tables.engines.files import Csv
 from pbdp.tables.engines.interface import EngineError
 from pbdp.tables.engines.sources import source_of
 from tests.tables.engines.asking import SECRET, answered, asking, hides, people, value
@@ -135,3 +136,48 @@ def test_folders_of_parquet_files_are_columns(tmp_path: Path) -> None:
     assert people(found) == {key: len(who) for key, who in held.items()}
     only = source_of(tmp_path / "city=Bonn" / "*" / "*.parquet")
     assert people(answered(only, asking({"code": ["01234"]}, unit="user"))) == {("01234",): 1}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("usual", "other", "told"), [("\r\n", "\n", "CRLF.*got LF"), ("\n", "\r", "LF.*got CR")]
+)
+def test_a_line_that_ends_in_another_way_is_found_before_anything_is_read(
+    tmp_path: Path, usual: str, other: str, told: str, packed: bool
+) -> None:
+    lines = ["user,city", *(f'{n},"Par""is{usual}{other}"' for n in range(40_000))]
+    text = usual.join(lines[:30_000]) + other + usual.join(lines[30_000:])
+    path = tmp_path / ("x.csv.gz" if packed else "x.csv")
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    # quoted line ends may be any, and are counted
+    line = 1 + text[: len(usual.join(lines[:30_000]))].replace("\r\n", "\n").replace("\r", "\n").count("\n")
+    with pytest.raises(InputError, match=f"line {line:,} of {path.name} must be ended with {told}"):
+        source_of(path).check_whole()
+    path.write_bytes(b"user,city\r\n1,Paris\r\n")
+    source_of(_csv(tmp_path, usual.join(lines), "y.csv")).check_whole()
+
+
+def test_a_date_is_told_to_be_in_the_format_that_was_named(tmp_path: Path) -> None:
+    from pbdp.tables.engines.interface import check_readable
+
+    source = source_of(
+        _csv(tmp_path, "user,day\n1,31.12.2024\n2,2024-12-31\n"), csv=Csv(dates={"day": "%d.%m.%Y"})
+    )
+    asked = asking({"day": [datetime.date(2024, 12, 31)]}, unit="user", groups=1)
+    with pytest.raises(InputError, match=r"\(day: dates written %d.%m.%Y\); got others in 1 row of day"):
+        check_readable(source, asked)
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.ndjson", "x.json", "x.jsonl.gz"])
+def test_json_lines_are_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=f"JSON lines are not read.*COPY .FROM '{name}'. TO 'x.parquet'"):
+        source_of(_csv(tmp_path, "{}", name))
+
+
+def test_one_file_under_two_names_is_one_file(tmp_path: Path) -> None:
+    first = _csv(tmp_path, "user\n1\n")
+    (tmp_path / "link.csv").symlink_to(first)
+    (tmp_path / "hard.csv").hardlink_to(first)
+    for other in (tmp_path / "link.csv", tmp_path / "hard.csv", tmp_path / ".." / tmp_path.name / "x.csv"):
+        with pytest.raises(InputError, match="some twice"):
+            source_of([first, other])

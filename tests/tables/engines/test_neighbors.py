@@ -12,18 +12,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.tables.bounded import BoundedAggregation, Per, Value
-from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import KeyTable, crossed, key_column
+from tests.effort import cases
 from tests.tables.engines.asking import CHOICE_KEY, answered
-from tests.tables.engines.holding import Holding, in_polars
+from tests.tables.engines.holding import Holding, in_duckdb
 from tests.tables.random_tables import BOUNDS, NUMBERS, Case
 from tests.tables.reference import Group, Measured
 
 Engine = tuple[str, Holding]
 CITIES = ("Paris", "Rome", "Oslo", "Bern", "Riga")
 # Batches of random tables, and tables in each. One query answers a batch: the table is part of the group.
-BATCHES = {"polars": (40, 100), "duckdb": (4, 100), "postgres": (2, 40)}
+BATCHES = {"duckdb": (cases(100), 100), "postgres": (cases(10), 40)}
 Answer = dict[Group, Measured]
 
 
@@ -137,7 +138,7 @@ def test_one_person_moves_one_number_of_people_whom_the_bounds_touch_by_one() ->
         asked = replace(case.asked, touched=True)
         key = int(rng.integers(1 << 63))
         one, other = (
-            in_polars(each).aggregate(asked, key) for each in (case, without_one_in_each(case, rng))
+            in_duckdb(each).aggregate(asked, key) for each in (case, without_one_in_each(case, rng))
         )
         change = one.touched - other.touched
         assert sorted(change)[-2:] in ([0, 0], [0, 1])
@@ -175,7 +176,7 @@ def test_an_engine_that_lets_more_through_is_found_out(loosened: str) -> None:
             "no rows": replace(asked, rows_per_group=None),
         }
         neighbors = without_one_in_each(case, rng)
-        one, other = (answered(in_polars(each), loose[loosened]) for each in (case, neighbors))
+        one, other = (answered(in_duckdb(each), loose[loosened]) for each in (case, neighbors))
         try:
             check_neighbors(one, other, asked)
         except AssertionError:
@@ -227,6 +228,6 @@ def test_one_person_chooses_each_group_as_often_over_many_keys() -> None:
         held={"p": "text", "city": "text"},
         asked=BoundedAggregation(unit="p", by=("city",), keys=None, groups_per_person=1),
     )
-    source = in_polars(case)
-    chosen = [next(iter(answered(source, case.asked, int(rng.integers(1 << 63)))))[0] for _ in range(400)]
+    source = in_duckdb(case)
+    chosen = [next(iter(answered(source, case.asked, int(rng.integers(1 << 63)))))[0] for _ in range(160)]
     assert stats.chisquare([chosen.count(city) for city in cities]).pvalue > 1e-4

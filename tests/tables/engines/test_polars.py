@@ -1,13 +1,11 @@
-"""Polars frames: every type, every name, and failures that tell nothing of the data."""
+"""Polars frames, read by DuckDB: every type, every name, and failures that tell nothing of the data."""
 
 from __future__ import annotations
 
 import datetime
-import os
-import subprocess
-import sys
 import traceback
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +14,12 @@ import polars as pl
 import pytest
 
 from pbdp.errors import InputError
-from pbdp.tables.bounded import BoundedAggregation, Value
+from pbdp.tables.bounded import BoundedAggregation
 from pbdp.tables.engines.interface import EngineError
-from pbdp.tables.engines.polars import PolarsSource
-from pbdp.tables.fixed_point import FixedPoint
-from tests.tables.engines.asking import answered, asking, one_by_one, people, sums, value
-from tests.tables.engines.holding import in_polars
+from pbdp.tables.engines.sources import source_of
+from tests.tables.engines.asking import answered, asking, people, value
+from tests.tables.forms import as_arrow, as_polars
+from tests.tables.random_tables import random_case
 from tests.tables.reference import Group
 
 SECRET = "Ottokar-Xylander"  # noqa: S105  # a value that no message may hold
@@ -49,16 +47,15 @@ def test_kinds_come_from_the_schema() -> None:
         "time": (pl.Datetime("us", "UTC"), "zoned"),
         "moment": (pl.Datetime("us"), "time"),
         "clock": (pl.Time, "zoned"),
-        "span": (pl.Duration, "zoned"),
+        "span": (pl.Duration, "other"),
         "nothing": (pl.Null, "untyped"),
         "list": (pl.List(pl.Int8), "other"),
         "struct": (pl.Struct({"a": pl.Int8}), "other"),
         "bytes": (pl.Binary, "other"),
     }
     frame = pl.DataFrame(schema={name: held for name, (held, _) in types.items()})
-    assert PolarsSource(frame).kinds() == {name: kind for name, (_, kind) in types.items()}
-    assert PolarsSource(frame.lazy()).kinds() == PolarsSource(frame).kinds()
-    assert PolarsSource(frame).engine == f"Polars {pl.__version__}"
+    assert source_of(frame).kinds() == {name: kind for name, (_, kind) in types.items()}
+    assert source_of(frame.lazy()).kinds() == source_of(frame).kinds()
 
 
 @pytest.mark.parametrize(
@@ -84,31 +81,7 @@ def test_keys_of_every_type_are_found_by_what_they_say(
     frame = pl.DataFrame({"k": pl.Series(entries, dtype=held), "p": [1, 2, 3, 4]})
     for unit in (None, "p"):
         asked = asking({"k": keys}, unit=unit, groups=1 if unit else None)
-        assert people(answered(PolarsSource(frame), asked)) == expected
-
-
-@pytest.mark.parametrize("unit", [None, "p"])
-def test_groups_of_the_data_have_the_types_of_keys(unit: str | None) -> None:
-    frame = pl.DataFrame(
-        {
-            "p": [1, 2, 3],
-            "text": pl.Series(["x", "x\0", None], dtype=pl.Categorical),
-            "whole": pl.Series([7, 2**64 - 1, 7], dtype=pl.UInt64),
-            "truth": [True, False, True],
-            "day": [DAY, None, DAY],
-            "none": pl.Series([None] * 3, dtype=pl.Null),
-        }
-    )
-    source = PolarsSource(frame)
-    groups = 2 if unit else None
-    assert people(answered(source, of_data(("text",), unit, groups))) == {("x",): 1, ("x\0",): 1}
-    # a number beyond 64 bits with a sign is no key
-    assert people(answered(source, of_data(("whole",), unit, groups))) == {(7,): 2}
-    assert people(answered(source, of_data(("day", "truth"), unit, groups))) == {(DAY, True): 2}
-    assert answered(source, of_data(("none",), unit, groups)) == {}
-    assert people(answered(source, of_data((), unit, groups))) == {(): 3}
-    with pytest.raises(InputError, match="column p must be text, as its keys are; got integer"):
-        answered(source, asking({"p": ["x"]}))
+        assert people(answered(source_of(frame), asked)) == expected
 
 
 @pytest.mark.parametrize(
@@ -124,17 +97,7 @@ def test_groups_of_the_data_have_the_types_of_keys(unit: str | None) -> None:
 def test_values_of_every_type_are_summed_up(held: Any, entries: list[Any]) -> None:
     frame = pl.DataFrame({"v": pl.Series([*entries, None], dtype=held)})
     asked = asking({}, values=[value("v", 0, 100, whole=True)])
-    assert answered(PolarsSource(frame), asked) == {(): (4, 4, (3,), (103,))}
-
-
-def test_long_decimals_are_read_as_the_nearest_double() -> None:
-    rng = np.random.default_rng(14)
-    written = [f"{rng.integers(10**17)}.{rng.integers(10**17):017}" for _ in range(300)]
-    fixed = FixedPoint(low=0, high=1e17, most_rows=300)
-    numbers = pl.Series([Decimal(number) for number in written], dtype=pl.Decimal(38, 17))
-    asked = asking({}, values=[Value(column="v", fixed=fixed)])
-    expected = sum(fixed.steps_of(float(number)) for number in written)
-    assert sums(answered(PolarsSource(pl.DataFrame({"v": numbers})), asked)) == {(): (expected,)}
+    assert answered(source_of(frame), asked) == {(): (4, 4, (3,), (103,))}
 
 
 @pytest.mark.parametrize(
@@ -152,45 +115,26 @@ def test_long_decimals_are_read_as_the_nearest_double() -> None:
 )
 def test_persons_may_be_of_any_type(held: Any, persons: list[Any], expected: int) -> None:
     frame = pl.DataFrame({"p": pl.Series(persons, dtype=held), "k": ["x"] * 4})
-    found = answered(PolarsSource(frame), asking({"k": ["x", "y"]}, unit="p", groups=1))
+    found = answered(source_of(frame), asking({"k": ["x", "y"]}, unit="p", groups=1))
     assert people(found) == ({("x",): expected} if expected else {})
 
 
-def test_what_a_category_is_numbered_does_not_choose() -> None:
-    """The same persons after others, who have their numbers then."""
-    rows = [(f"person {number}", city) for number in range(50) for city in "abcd"]
-    others = [(f"other {number}", "z") for number in range(37)]
-    asked = asking({"city": list("abcd")}, unit="p", groups=2)
-    answers = []
-    for listed in (rows, others + rows):
-        schema: dict[str, Any] = {"p": pl.Categorical(pl.Categories.random()), "city": pl.String}
-        frame = pl.DataFrame(listed, schema=schema, orient="row")
-        answers.append(answered(PolarsSource(frame), asked))
-    assert answers[0] == answers[1]
-
-
 def test_columns_may_have_any_name() -> None:
-    names = ["*", "^p.*$", "g", "h", "p", "k0", "v0", "", "place"]
+    names = ["*", "^p.*$", "g", "h", "p", "k0", "v0", "d", "data", "place"]
     frame = pl.DataFrame({name: [place, place] for place, name in enumerate(names)})
     for place, name in enumerate(names):
         unit = names[place - 1]
         asked = asking({name: [place, -1]}, unit=unit, values=[value(name, 0, 100, whole=True)], groups=1)
-        assert answered(PolarsSource(frame), asked) == {(place,): (1, 2, (2,), (2 * place,))}
+        assert answered(source_of(frame), asked) == {(place,): (1, 2, (2,), (2 * place,))}
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_who_is_in_too_many_groups_keeps_as_many_as_allowed(seed: int) -> None:
-    one_by_one(in_polars, seed)
-
-
-def test_more_rows_than_declared_are_refused_before_a_sum_can_wrap() -> None:
-    frame = pl.DataFrame({"v": [2.0**50] * 1000, "p": range(1000)})
-    fixed = FixedPoint(low=0, high=2.0**50, whole=True, most_rows=999)
-    for unit in (None, "p"):
-        asked = asking({}, unit=unit, values=[Value(column="v", fixed=fixed)])
-        assert sums(answered(PolarsSource(frame[1:]), asked)) == {(): (999 * 2**50,)}
-        with pytest.raises(EngineError, match=r"there are more than 999 rows.*Raise most_rows"):
-            answered(PolarsSource(frame), asked)
+@pytest.mark.parametrize(
+    ("names", "told"), [(["Who", "who"], "different in more than upper and lower case"), (["", "x"], "named")]
+)
+def test_names_that_duckdb_cannot_tell_are_refused_with_a_remedy(names: list[str], told: str) -> None:
+    frame = pl.DataFrame({name: [1, 2] for name in names})
+    with pytest.raises(InputError, match=f"columns must be {told}.*Rename"):
+        answered(source_of(frame), asking({names[1]: [1]}, unit=names[0], groups=1))
 
 
 def _fails(_: object) -> int:
@@ -209,41 +153,31 @@ def _fails(_: object) -> int:
 def test_a_failure_tells_nothing_of_the_data(broken: Any) -> None:
     frame = pl.DataFrame({"k": [1], "s": [SECRET]}).lazy()
     with pytest.raises(EngineError, match=r"Polars .* could not run the query \(\w+\)\.") as failed:
-        answered(PolarsSource(broken(frame)), asking({"k": [1]}))
+        answered(source_of(broken(frame)), asking({"k": [1]}))
     assert SECRET not in "".join(traceback.format_exception(failed.value))
     assert failed.value.__context__ is None
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="FileNotFoundError"):
-        PolarsSource(pl.scan_parquet(tmp_path / "gone.parquet")).kinds()
+        source_of(pl.scan_parquet(tmp_path / "gone.parquet")).kinds()
 
 
 def test_a_file_is_read_lazily(tmp_path: Path) -> None:
     pl.DataFrame({"k": [1, 2, 2], "p": [1, 1, 2]}).write_parquet(tmp_path / "rows.parquet")
     frame = pl.scan_parquet(tmp_path / "rows.parquet")
     for asked in (asking({"k": [1, 2, 3]}, unit="p", groups=2), of_data(("k",), "p", 2)):
-        assert people(answered(PolarsSource(frame), asked)) == {(1,): 1, (2,): 2}
+        assert people(answered(source_of(frame), asked)) == {(1,): 1, (2,): 2}
 
 
-@pytest.mark.parametrize("threads", ["1", "3"])
-def test_threads_and_processes_do_not_matter(threads: str) -> None:
-    frame = pl.DataFrame({"p": [i // 20 for i in range(4000)], "k": [i * i % 97 for i in range(4000)]})
-    here = answered(PolarsSource(frame), asking({"k": range(97)}, unit="p", groups=3))
-    program = """
-import polars as pl
-from pbdp.tables.engines.polars import PolarsSource
-from tests.tables.engines.asking import answered, asking
-frame = pl.DataFrame({"p": [i // 20 for i in range(4000)], "k": [i * i % 97 for i in range(4000)]})
-found = answered(PolarsSource(frame), asking({"k": range(97)}, unit="p", groups=3))
-print(pl.thread_pool_size(), sorted(found.items()))
-"""
-    run = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "POLARS_MAX_THREADS": threads, "PYTHONPATH": "."},
-        cwd=Path(__file__).parents[3],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert run.stdout.strip() == f"{threads} {sorted(here.items())}"
+def test_a_frame_gives_what_its_arrow_table_gives_in_any_chunks() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(5):
+        case = random_case(rng, exceeding=True, unit=True, most_rows=300)
+        frame = as_polars(case)
+        expected = answered(source_of(as_arrow(case)), case.asked)
+        cuts = [0, *sorted(rng.integers(0, len(frame) + 1, 6).tolist()), len(frame)]
+        slices = [frame[start:end] for start, end in pairwise(cuts)]
+        assert answered(source_of(frame), case.asked) == expected
+        assert answered(source_of(pl.concat(slices, rechunk=False)), case.asked) == expected
+        assert answered(source_of(pl.concat([part.lazy() for part in slices])), case.asked) == expected

@@ -12,12 +12,12 @@ import psycopg
 import pytest
 
 from pbdp.errors import InputError
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.tables.bounded import BoundedAggregation, Value
 from pbdp.tables.engines.dialects import POSTGRES
 from pbdp.tables.engines.interface import EngineError, Source
 from pbdp.tables.engines.postgres import PostgresSource
 from pbdp.tables.engines.sources import source_of
-from pbdp.tables.fixed_point import FixedPoint
 from tests.tables.engines.asking import (
     CHOICE_KEY,
     SECRET,

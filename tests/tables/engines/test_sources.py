@@ -68,6 +68,8 @@ def test_files(data: Any) -> None:
         ROWS,
         {"user": np.array(ROWS["user"]), "city": pd.Series(ROWS["city"])},
         duckdb.from_arrow(pa.table(ROWS)),
+        pl.DataFrame(ROWS),
+        pl.LazyFrame(ROWS),
     ],
     ids=lambda data: type(data).__name__,
 )
@@ -98,13 +100,6 @@ def test_databases(folder: Path) -> None:
         assert isinstance(source, PostgresSource)
         assert source.place == "postgresql://db.example:5433/shop public.visits"
         assert "secret" not in repr(source)
-
-
-def test_polars_frames_stay_in_polars() -> None:
-    pytest.importorskip("pbdp.tables.engines.polars")
-    frame = pl.DataFrame(ROWS)
-    for data in (frame, frame.lazy()):
-        assert type(source_of(data)).__name__ == "PolarsSource"
 
 
 @pytest.mark.parametrize(

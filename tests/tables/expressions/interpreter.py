@@ -21,13 +21,15 @@ COLUMNS: dict[Type, tuple[str, ...]] = {
     "boolean": ("f",),
 }
 _COMPARED = {
-    "eq": lambda x, y: x == y,
-    "ne": lambda x, y: x != y,
-    "lt": lambda x, y: x < y,
-    "le": lambda x, y: x <= y,
-    "gt": lambda x, y: x > y,
-    "ge": lambda x, y: x >= y,
+    "=": lambda x, y: x == y,
+    "<>": lambda x, y: x != y,
+    "<": lambda x, y: x < y,
+    "<=": lambda x, y: x <= y,
+    ">": lambda x, y: x > y,
+    ">=": lambda x, y: x >= y,
 }
+_PARTS = ("year", "quarter", "month", "week", "day", "isodow")
+_PERIODS = ("to year", "to quarter", "to month", "to week")
 
 
 def value_of(expression: Expression, row: Row) -> Any:
@@ -39,10 +41,11 @@ def value_of(expression: Expression, row: Row) -> Any:
             return _number(row[name])
         case Column(name=name):
             return row[name]
-        case Call(op="if", args=args):
-            if value_of(args[0], row) is True:
-                return value_of(args[1], row)
-            return value_of(args[2], row) if len(args) > 2 else None
+        case Call(op="case", args=args):
+            for place in range(0, len(args) - 1, 2):
+                if value_of(args[place], row) is True:
+                    return value_of(args[place + 1], row)
+            return value_of(args[-1], row) if len(args) % 2 else None
         case Call(op=op, args=args, edges=edges):
             return _called(op, [value_of(part, row) for part in args], edges)
     raise AssertionError
@@ -57,7 +60,7 @@ def _number(held: Any) -> float | None:
 def _called(op: str, args: list[Any], edges: tuple[float, ...]) -> Any:  # noqa: PLR0911, PLR0912
     there = [value for value in args if value is not None]
     match op:
-        case "isnull":
+        case "is null":
             return args[0] is None
         case "coalesce":
             return there[0] if there else None
@@ -71,19 +74,22 @@ def _called(op: str, args: list[Any], edges: tuple[float, ...]) -> Any:  # noqa:
             return True if True in args else None if None in args else False
         case "in":
             return None if args[0] is None else args[0] in args[1:]
+        case "between":
+            sides = [_compared(">=", args[0], args[1]), _compared("<=", args[0], args[2])]
+            return _called("and", sides, ())
     if len(there) < len(args):
         return None
     if op in _COMPARED:
         return _COMPARED[op](*args)
     first = args[0]
     match op:
-        case "add":
+        case "+":
             return first + args[1]
-        case "sub":
+        case "-":
             return first - args[1]
-        case "mul":
+        case "*":
             return first * args[1]
-        case "div":
+        case "/":
             return None if args[1] == 0 else first / args[1]
         case "neg":
             return -first
@@ -95,16 +101,56 @@ def _called(op: str, args: list[Any], edges: tuple[float, ...]) -> Any:  # noqa:
             return float(math.ceil(first))
         case "round":
             return float(math.floor(first + 0.5))
+        case "mod":
+            whole = all(value.is_integer() and abs(value) < 2**53 for value in args) and args[1] != 0
+            return float(math.copysign(abs(int(first)) % abs(int(args[1])), first)) if whole else None
+        case "ln":
+            return math.log(first) if first > 0 else None
         case "not":
             return not first
+        case "||":
+            return (first[:65536] + args[1][:65536])[:65536]
+        case "lower":
+            return "".join(chr(ord(x) + 32) if "A" <= x <= "Z" else x for x in first)
+        case "like":
+            return _like(first, args[1])
         case "bin_of":
             inside = [i for i in range(len(edges) - 1) if edges[i] <= first < edges[i + 1]]
             return inside[0] if inside else None
+        case "days":
+            return float((first - args[1]).days)
         case "quarter":
             return float((first.month + 2) // 3)
-        case "weekday":
+        case "week":
+            return float(first.isocalendar().week)
+        case "isodow":
             return float(first.isoweekday())
+        case "to week":
+            return first - datetime.timedelta(days=first.weekday())
+        case "to month":
+            return first.replace(day=1)
+        case "to quarter":
+            return first.replace(day=1, month=first.month - (first.month - 1) % 3)
+        case "to year":
+            return first.replace(day=1, month=1)
     return float(getattr(first, op))
+
+
+def _compared(op: str, value: Any, other: Any) -> bool | None:
+    return None if value is None or other is None else bool(_COMPARED[op](value, other))
+
+
+def _like(text: str, pattern: str) -> bool:
+    """By recursion over the pattern; `!` escapes."""
+    if not pattern:
+        return not text
+    if pattern[0] == "%":
+        return any(_like(text[place:], pattern[1:]) for place in range(len(text) + 1))
+    if pattern[0] == "!":
+        pattern = pattern[1:]
+    elif pattern[0] == "_":
+        return bool(text) and _like(text[1:], pattern[1:])
+    return text[:1] == pattern[0] and _like(text[1:], pattern[1:])
 
 
 def random_expression(rng: np.random.Generator, kind: Type, depth: int) -> Expression:
@@ -126,33 +172,54 @@ def _random(rng: np.random.Generator, kind: Type, depth: int) -> Expression:  # 
     if depth <= 0 or rng.random() < 0.1:
         return constant(rng, kind) if rng.random() < 0.35 else Column(name=pick(COLUMNS[kind]), type=kind)
     if rng.random() < 0.2:
-        condition = some("boolean")
-        several = (condition, some(kind), some(kind))[: int(rng.integers(2, 4))]
-        return Call(op="if", type=kind, args=several)
+        branches = [part for _ in range(int(rng.integers(1, 3))) for part in (some("boolean"), some(kind))]
+        otherwise = [some(kind)] if rng.random() < 0.7 else []
+        return Call(op="case", type=kind, args=(*branches, *otherwise))
     if rng.random() < 0.1:
         return Call(op="coalesce", type=kind, args=(some(kind), some(kind)))
     match kind:
         case "number":
-            op = pick(("add", "sub", "mul", "div", "div", "neg", "abs", "floor", "ceil", "round", "least",
-                       "greatest", "year", "quarter", "month", "day", "weekday"))  # fmt: skip
-            if op in ("year", "quarter", "month", "day", "weekday"):
+            op = pick(("+", "-", "*", "/", "/", "neg", "abs", "floor", "ceil", "round", "least", "greatest",
+                       "mod", "mod", "ln", "days", *_PARTS))  # fmt: skip
+            if op in _PARTS:
                 return Call(op=op, type=kind, args=(some("date"),))
-            count = 1 if op in ("neg", "abs", "floor", "ceil", "round") else 2
-            return Call(op=op, type=kind, args=tuple(some("number") for _ in range(count)))
+            if op == "days":
+                return Call(op=op, type=kind, args=(some("date"), some("date")))
+            if op == "ln":
+                # to four digits: engines do not agree about the last one of a logarithm
+                logarithm = Call(op=op, type=kind, args=(some(kind),))
+                many = Call(op="*", type=kind, args=(logarithm, Constant(type=kind, value=1e4)))
+                return Call(op="round", type=kind, args=(many,))
+            args = [some(kind) for _ in range(1 if op in ("neg", "abs", "floor", "ceil", "round") else 2)]
+            if op == "mod" and rng.random() < 0.8:
+                args = [Call(op="floor", type=kind, args=(part,)) for part in args]
+            return Call(op=op, type=kind, args=tuple(args))
         case "boolean":
-            op = pick(("and", "or", "not", "isnull", "in", *_COMPARED))
+            op = pick(("and", "or", "not", "is null", "in", "between", "like", *_COMPARED))
             if op in ("and", "or", "not"):
                 return Call(op=op, type=kind, args=tuple(some(kind) for _ in range(1 if op == "not" else 2)))
+            if op == "like":
+                return Call(
+                    op=op, type=kind, args=(some("text"), Constant(type="text", value=pick(PATTERNS)))
+                )
             of: Type = pick(
-                ("number", "text", "date", "boolean") if op in ("eq", "ne") else ("number", "date")
+                ("number", "text", "date", "boolean") if op in ("=", "<>") else ("number", "date")
             )
-            if op == "isnull":
+            if op == "is null":
                 return Call(op=op, type=kind, args=(some(pick(("number", "text", "date", "boolean"))),))
             if op == "in":
                 of = pick(("number", "text", "date"))
                 return Call(op=op, type=kind, args=(some(of), constant(rng, of), constant(rng, of)))
-            return Call(op=op, type=kind, args=(some(of), some(of)))
-    return Column(name=pick(COLUMNS[kind]), type=kind)
+            return Call(op=op, type=kind, args=tuple(some(of) for _ in range(3 if op == "between" else 2)))
+        case "text":
+            op = pick(("||", "lower", "||"))
+            return Call(op=op, type=kind, args=tuple(some(kind) for _ in range(1 if op == "lower" else 2)))
+        case "date":
+            return Call(op=pick(_PERIODS), type=kind, args=(some(kind),))
+    raise AssertionError(kind)
+
+
+PATTERNS = ("%", "", "P%", "%s", "_aris", "%!%%", "!_%", "%!!%", "a\\b", "%'%", "☃", "_", "%A%r%")
 
 
 def constant(rng: np.random.Generator, kind: Type) -> Constant:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import polars as pl
 import pytest
 
 from pbdp.tables.engines.dialects import DUCKDB
-from pbdp.tables.expressions.to_polars import polars_of
 from pbdp.tables.expressions.to_sql import SqlWriter
 from pbdp.tables.expressions.tree import Call, Column
 
@@ -20,8 +18,6 @@ def test_how_large_its_numbers_are_must_be_said() -> None:
 
 def test_engines_must_be_told() -> None:
     unknown = Call(op="exp", type="text", args=(COLUMN,))
-    with pytest.raises(AssertionError, match="exp"):
-        polars_of(unknown, {"a": pl.col("a")}, {"a": pl.Float64()})
     writer = SqlWriter(dialect=DUCKDB, kinds={"a": "number"}, column=str, doubles={})
     with pytest.raises(AssertionError, match="exp"):
         writer.written(unknown)

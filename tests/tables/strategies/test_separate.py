@@ -16,7 +16,7 @@ from pbdp.noise.kernel import Array, Index
 from pbdp.tables import Query, Sum
 from pbdp.tables.keys import crossed, key_column
 from pbdp.tables.margins import Margins
-from pbdp.tables.strategies.apart import Alone
+from pbdp.tables.strategies.independent import IndependentSums
 from pbdp.tables.strategies.kinds import strategies_of, strategy_from, whole_step
 from pbdp.tables.strategies.planning import asked_of
 from pbdp.tables.strategies.separate import Separate
@@ -68,7 +68,7 @@ def tree(most: float = 1.0, cells: int = 1) -> Separate:
 def test_rows_that_are_rounded_move_no_more_than_is_said(most: float, cells: int) -> None:
     for strategy in (
         tree(most, cells),
-        Alone(label="n", margins=MARGINS, change=change(most, cells)),
+        IndependentSums(label="n", margins=MARGINS, change=change(most, cells)),
     ):
         furthest = 0
         for _ in range(8):
@@ -123,7 +123,7 @@ def test_records_tell_which_of_them_were_rounded() -> None:
     )
     (asked,) = asked_of(query, None)
     every = {one.kind: one for one in strategies_of(query, asked)}
-    for kind in ("separate", "alone"):
+    for kind in ("separate", "independent sums"):
         record = every[kind].record()
         assert record["rounded"] == "rows"
         assert strategy_from(query, asked, record).change.rows_rounded

@@ -14,8 +14,8 @@ from pbdp.noise.kernel import Index
 from pbdp.planning.together.joint import joint_plan
 from pbdp.tables.keys import crossed, key_column, key_table
 from pbdp.tables.margins import Margins
-from pbdp.tables.strategies.apart import Alone, Apart
 from pbdp.tables.strategies.cells import Cells, few
+from pbdp.tables.strategies.independent import IndependentPeople, IndependentSums
 from pbdp.tables.strategies.planning import set_aside
 from pbdp.tables.strategies.separate import Separate, moves_of
 from pbdp.tables.strategies.strategy import Change, Moves, Strategy
@@ -97,7 +97,7 @@ def test_a_total_is_shared_only_where_one_comes_and_another_goes() -> None:
 @pytest.mark.parametrize("steps", [1, 2])
 def test_nor_where_tables_need_not_add_up(steps: int, people: int) -> None:
     change = Change(cells=2, steps=steps, people=people)
-    strategy = Alone(label="n", margins=BOTH_WAYS, change=change)
+    strategy = IndependentSums(label="n", margins=BOTH_WAYS, change=change)
     assert strategy.parts["n (zone)"].concave
     check_neighbors(strategy, ("laplace", {"scale": 4.0}), change)
 
@@ -229,8 +229,8 @@ def test_moves_are_those_of_the_tables() -> None:
     assert moves_of(zones, one) == Moves(numbers=2, steps=3)
     assert moves_of(total, one) == Moves(numbers=1, steps=3)
     assert moves_of(total, Change(cells=1, steps=3, people=2, signed=True)) == Moves(numbers=1, steps=6)
-    apart = Apart(label="n", margins=IN_SQUARE, change=Change(cells=2, steps=1))
-    assert [moves.numbers for moves in apart.parts.values()] == [2, 2, 1]
+    people = IndependentPeople(label="n", margins=IN_SQUARE, change=Change(cells=2, steps=1))
+    assert [moves.numbers for moves in people.parts.values()] == [2, 2, 1]
 
 
 def test_of_many_sizes_the_next_larger_one_is_taken() -> None:

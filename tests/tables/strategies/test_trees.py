@@ -34,7 +34,7 @@ TABLES = {
 Groups = list[list[int]]
 # What is left out of laws on either end.
 TAIL = 1e-11
-NAMES = ("exp", "cos", "tan", "ceil", "maximum", "minimum", "where")
+NAMES = ("exp", "ceil", "maximum", "minimum", "where")
 
 
 # narrower in coarser tables, or the cells alone would do
@@ -45,7 +45,7 @@ def asked(groups: int, rows: int, neighbors: str) -> Query:
     return Query(
         unit="who",
         by=["city", "shop"],
-        keys=pa.table({"city": CITIES, "shop": SHOPS}),
+        keys={"city": CITIES, "shop": SHOPS},
         tables=[["city", "shop"], ["city"], []],
         measures=[Count(within=5 if groups == 1 else NARROW, name="n")],
         groups_per_person=groups,

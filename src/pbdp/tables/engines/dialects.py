@@ -6,10 +6,12 @@ and NaN are told before `least` and `greatest`, which skip nulls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from pbdp.tables.engines.interface import ColumnKind
+from pbdp.tables.expressions.tree import LARGEST_WHOLE
 from pbdp.tables.keys import Kind
 
 # Any number does; it must stay as it is, for digests are compared with earlier ones.
@@ -56,9 +58,56 @@ class Dialect:
         written = {"text": "''", "integer": "'0'", "boolean": "'false'", "date": "'2000-01-01'"}[kind]
         return f"CAST({written} AS {dict(self.types)[kind]})"
 
+    def null(self, kind: str) -> str:
+        """Null of a type of expressions."""
+        return f"CAST(NULL AS {self.double if kind == 'number' else dict(self.types)[cast(Kind, kind)]})"
+
+    def once(self, value: str, name: str, write: Callable[[str], str]) -> str:
+        """SQL of a value that is written, and computed, once; `write` makes it of the value's name."""
+        return f"list_transform([{value}], lambda {name}: {write(name)})[1]"
+
     def floor(self, number: str) -> str:
         """The whole number at or below a double, as a double."""
         return f"floor({number})"
+
+    @property
+    def floors_whole(self) -> bool:
+        """Whether `floor` holds for numbers of 64 bits only, and `floor_of_any` for all."""
+        return False
+
+    def floor_of_any(self, number: str) -> str:
+        """The whole number at or below any double; it writes the number more than once."""
+        return self.floor(number)
+
+    def quotient(self, number: str, divisor: str, *, is_long: bool) -> str:
+        """One double by another, null by 0; of a long divisor there is one."""
+        if not is_long:
+            return f"{number} / nullif({divisor}, {self.literal(0.0)})"
+        written = self.once(divisor, "y", lambda y: f"CASE WHEN {y} <> {self.literal(0.0)} THEN {y} END")
+        return f"{number} / {written}"
+
+    def remainder(self, number: str, divisor: str) -> str:
+        """The remainder of whole numbers below 2^53, with the sign of the first; null of others and by 0."""
+        most, zero = self.literal(LARGEST_WHOLE), self.literal(0.0)
+        whole = [
+            f"abs({x}) < {most} AND {self.floor(f'least(greatest({x}, -{most}), {most})')} = {x}"
+            for x in (number, divisor)
+        ]
+        parts = [f"CAST(least(greatest({x}, -{most}), {most}) AS BIGINT)" for x in (number, divisor)]
+        found = f"CAST({parts[0]} % {parts[1]} AS {self.double})"
+        return f"CASE WHEN {' AND '.join(whole)} AND {divisor} <> {zero} THEN {found} END"
+
+    def first(self, text: str, characters: int) -> str:
+        """A text, cut off."""
+        return f"left({text}, {characters})"
+
+    def days(self, day: str, before: str) -> str:
+        """How many days there are between two."""
+        return f"{day} - {before}"
+
+    def period(self, period: str, day: str) -> str:
+        """The first day of the year, quarter, month or week."""
+        return f"CAST(date_trunc('{period}', CAST({day} AS timestamp)) AS DATE)"
 
     def day(self, column: str, held: ColumnKind) -> str:
         """A column as a date, null where it is none."""
@@ -70,8 +119,8 @@ class Dialect:
         return f"CASE WHEN isfinite({found}) THEN {found} END"
 
     def date_part(self, part: str, moment: str) -> str:
-        """The year, quarter, month, day, weekday (Monday is 1) or hour."""
-        return f"extract({'isodow' if part == 'weekday' else part} FROM {moment})"
+        """The year, quarter, month, ISO week, day, isodow (Monday is 1) or hour."""
+        return f"extract({part} FROM {moment})"
 
     def hash(self, choice_key: int, columns: Sequence[str]) -> str:
         """A 64-bit hash of the key and the columns: each of a person's groups is as likely to have the least.
@@ -165,6 +214,13 @@ class _PostgresDialect(Dialect):
         # whatever the server takes a backslash for
         return f"(convert_from(decode('{text.encode().hex()}', 'hex'), 'UTF8') COLLATE \"C\")"
 
+    def once(self, value: str, name: str, write: Callable[[str], str]) -> str:
+        # OFFSET keeps the planner from writing the value wherever its name stands
+        return f"(SELECT {write(name)} FROM (SELECT {value} AS {name} OFFSET 0) AS once)"  # noqa: S608  # ours
+
+    def quotient(self, number: str, divisor: str, *, is_long: bool) -> str:  # noqa: ARG002
+        return Dialect.quotient(self, number, divisor, is_long=False)
+
     def day(self, column: str, held: ColumnKind) -> str:
         return column if held == "date" else f"CASE WHEN isfinite({column}) THEN CAST({column} AS date) END"
 
@@ -215,15 +271,34 @@ class _SparkDialect(Dialect):
         # whatever the session takes a backslash for
         return f"decode(unhex('{text.encode().hex()}'), 'UTF-8')"
 
+    def once(self, value: str, name: str, write: Callable[[str], str]) -> str:
+        return f"transform(array({value}), {name} -> {write(name)})[0]"
+
     def floor(self, number: str) -> str:
-        # Spark's own is a BIGINT; doubles from 2^52 on are whole
-        return f"CASE WHEN abs({number}) < {2**52}D THEN CAST(floor({number}) AS DOUBLE) ELSE {number} END"
+        return f"CAST(floor({number}) AS DOUBLE)"
+
+    @property
+    def floors_whole(self) -> bool:
+        return True
+
+    def floor_of_any(self, number: str) -> str:
+        # doubles from 2^52 on are whole
+        return f"CASE WHEN abs({number}) < {2**52}D THEN {self.floor(number)} ELSE {number} END"
+
+    def quotient(self, number: str, divisor: str, *, is_long: bool) -> str:  # noqa: ARG002
+        return f"try_divide({number}, {divisor})"
+
+    def days(self, day: str, before: str) -> str:
+        return f"datediff({day}, {before})"
+
+    def period(self, period: str, day: str) -> str:
+        return f"trunc({day}, '{period.upper()}')"
 
     def moment(self, column: str, held: ColumnKind) -> str:  # noqa: ARG002
         return column
 
     def date_part(self, part: str, moment: str) -> str:
-        return f"weekday({moment}) + 1" if part == "weekday" else f"extract({part} FROM {moment})"
+        return f"weekday({moment}) + 1" if part == "isodow" else f"extract({part} FROM {moment})"
 
     def tried(self, column: str, wanted: Kind) -> str:
         return f"TRY_CAST({column} AS {dict(self.types)[wanted]})"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.dialects import DUCKDB, Dialect
-from pbdp.tables.engines.held import Held, HeldFiles, missing_package
+from pbdp.tables.engines.duckdb_scans import FileScan, Scan, missing_package
 from pbdp.tables.engines.interface import ColumnKind, EngineError
 from pbdp.tables.engines.joined_keys import key_arrow, key_tables
 from pbdp.tables.engines.sql import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from duckdb import DuckDBPyConnection
 
-    from pbdp.tables.engines.held import Connect
+    from pbdp.tables.engines.duckdb_scans import Connect
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -78,7 +78,7 @@ def _failures_told(method: Callable[P, R]) -> Callable[P, R]:
 class DuckDBSource:
     """A table that DuckDB reads. `memory_limit` ("2GB") and `threads` are passed on to it."""
 
-    held: Held
+    scan: Scan
     memory_limit: str | None = None
     threads: int | None = None
 
@@ -88,39 +88,47 @@ class DuckDBSource:
 
     @property
     def place(self) -> str | None:
-        return self.held.place
+        return self.scan.place
 
     @_failures_told
     def kinds(self) -> Mapping[str, ColumnKind]:
         with _connecting() as connect:
-            return {name: kind_of(written) for name, written in self.held.types(connect).items()}
+            return {name: kind_of(written) for name, written in self.scan.types(connect).items()}
+
+    @property
+    def dates(self) -> Mapping[str, str]:
+        return self.scan.files.reading.dates if isinstance(self.scan, FileScan) else {}
+
+    def check_whole(self) -> None:
+        if isinstance(self.scan, FileScan):
+            self.scan.files.check_lines()
 
     @_failures_told
     def digest(self, asked: BoundedAggregation) -> bytes:
-        if isinstance(self.held, HeldFiles):
-            return self.held.files.digest()
+        if isinstance(self.scan, FileScan):
+            return self.scan.files.digest()
         with _connecting(self.memory_limit, self.threads) as connect:
             connection = connect()
-            data = self.held.opened(connection, asked.columns)
+            data = self.scan.opened(connection, asked.columns)
             found = connection.execute(digest_sql(asked.columns, DUCKDB, data=data)).fetchone()
         return row_digest(*(found or ()))
 
     @property
     def _dialect(self) -> Dialect:
-        return self.held.files.reading.dialect if isinstance(self.held, HeldFiles) else DUCKDB
+        return self.scan.files.reading.dialect if isinstance(self.scan, FileScan) else DUCKDB
 
     @_failures_told
     def unreadable(self, asked: BoundedAggregation) -> Mapping[str, int]:
-        if isinstance(self.held, HeldFiles) and self.held.files.reading.unreadable == "null":
+        if isinstance(self.scan, FileScan) and self.scan.files.reading.unreadable == "null":
             return {}
         with _connecting(self.memory_limit, self.threads) as connect:
-            types = self.held.types(connect, asked.columns)
+            types = self.scan.types(connect, asked.columns)
             kinds = {name: kind_of(written) for name, written in types.items()}
             wrong = unreadable_sql(asked, self._dialect, kinds=kinds)
             if not wrong:
                 return {}
             connection = connect()
-            data = self.held.opened(connection, asked.columns)
+            data = self.scan.opened(connection, asked.columns)
             query = f"SELECT {', '.join(wrong.values())} FROM {data} AS d"  # noqa: S608  # names are quoted
             found = connection.execute(query).fetchone() or ()
         return dict(zip(wrong, map(int, found), strict=True))
@@ -129,7 +137,7 @@ class DuckDBSource:
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
         with _connecting(self.memory_limit, self.threads) as connect:
             connection = connect()
-            types = self.held.types(connect, asked.columns)
+            types = self.scan.types(connect, asked.columns)
             kinds = {name: kind_of(written) for name, written in types.items()}
             doubles = {
                 name: f"CAST(CAST(d.{DUCKDB.name(name)} AS VARCHAR) AS DOUBLE)"
@@ -140,7 +148,7 @@ class DuckDBSource:
                 asked,
                 self._dialect,
                 choice_key=choice_key,
-                data=self.held.opened(connection, asked.columns),
+                data=self.scan.opened(connection, asked.columns),
                 keys=_keys(connection, asked),
                 kinds=kinds,
                 doubles=doubles,

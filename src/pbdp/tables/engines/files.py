@@ -7,7 +7,7 @@ that cannot be read as what is asked for is an error for whoever holds the data,
 how many rows, or null if `Csv` says so. The rules are those of RFC 4180: UTF-8, a header, quotes around
 fields with separators, quotes or line ends. An empty field is null, a quoted empty field is an empty text. A
 line with more or fewer fields than the header, or with a quote that does not end, is refused as a whole file:
-to skip it would lose somebody's rows silently.
+to skip it would lose somebody's rows silently. So is a line that ends in another way than those before it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from pbdp.columns.files import TextRows, text_of
-from pbdp.errors import ContradictionError, InputError
+from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.json_records import near_file
+from pbdp.parameters import instance
 from pbdp.tables.engines.dialects import DUCKDB, Dialect
 
 Format = Literal["parquet", "csv"]
@@ -37,6 +38,9 @@ _ENDINGS: dict[str, Format] = {
     ".tsv.gz": "csv",
 }
 TAKEN = ", ".join(_ENDINGS)
+_JSON = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
+# How lines may end, and what that is called.
+_LINE_ENDS = {b"\r\n": "CRLF", b"\n": "LF", b"\r": "CR"}
 _SEPARATORS = (",", ";", "\t", "|")
 # Lines longer than this are taken for a quote that never ends.
 _LONGEST_LINE = 16_000_000
@@ -69,19 +73,22 @@ class Csv:
     unreadable: str = "refuse"
 
     def __post_init__(self) -> None:
+        instance("decimal of csv", self.decimal, str, "a point or a comma")
+        instance("unreadable of csv", self.unreadable, str, "refuse or null")
         if self.decimal not in (".", ","):
-            raise InputError("decimal of csv", "a point or a comma", repr(self.decimal))
+            raise InputError("decimal of csv", "a point or a comma", shown(self.decimal))
         if self.unreadable not in ("refuse", "null"):
-            raise InputError("unreadable of csv", "refuse or null", repr(self.unreadable))
-        if isinstance(self.null, str) or not all(isinstance(word, str) for word in self.null):
-            raise InputError("null of csv", "a list of words", repr(self.null), 'Write ["NA", "-"].')
+            raise InputError("unreadable of csv", "refuse or null", shown(self.unreadable))
+        if not isinstance(self.null, list | tuple) or not all(isinstance(word, str) for word in self.null):
+            raise InputError("null of csv", "a list of words", shown(self.null), 'Write ["NA", "-"].')
         if not isinstance(self.dates, Mapping):
-            raise InputError("dates of csv", "formats by column", repr(self.dates), 'dates.day = "%d.%m.%Y"')
+            raise InputError("dates of csv", "formats by column", shown(self.dates), 'dates.day = "%d.%m.%Y"')
         for name, written in self.dates.items():
-            codes = re.findall("%(.?)", str(written))
+            instance(f"dates of csv for {name}", written, str, "a format")
+            codes = re.findall("%(.?)", written)
             if not codes or not set(codes) <= set("dmYybBjHMSfp%"):
                 remedy = "%d is the day, %m the month, %Y the year; %d.%m.%Y, say."
-                raise InputError(f"dates of csv for {name}", "a format", repr(written), remedy)
+                raise InputError(f"dates of csv for {name}", "a format", shown(written), remedy)
 
     @property
     def is_usual(self) -> bool:
@@ -136,6 +143,14 @@ class TableFiles:
             )
         return header
 
+    def check_lines(self) -> None:
+        """Refuse CSV files in which a line ends in another way than those before it."""
+        for path in self.paths if self.format == "csv" else ():
+            with _opened(path) as file:
+                if _ends_are_mixed(file):
+                    file.seek(0)
+                    _check_ends(path.name, file)
+
     def digest(self) -> bytes:
         """SHA-256 of what is in the files, and of folders such as `year=2024`, which DuckDB reads as columns.
 
@@ -181,6 +196,38 @@ class TableFiles:
         return f"(SELECT {named} FROM read_csv({paths}, {written}))"  # noqa: S608  # all of it is quoted
 
 
+def _ends_are_mixed(file: BinaryIO) -> bool:
+    """Whether there are line ends of several kinds, in quotes or not."""
+    counts, before = dict.fromkeys(_LINE_ENDS, 0), b""
+    while piece := file.read(_PIECE):
+        for end in counts:
+            counts[end] += piece.count(end)
+        counts[b"\r\n"] += before == b"\r" and piece[:1] == b"\n"
+        before = piece[-1:]
+    both = counts[b"\r\n"]
+    return sum(map(bool, (both, counts[b"\n"] - both, counts[b"\r"] - both))) > 1
+
+
+def _check_ends(name: str, file: BinaryIO) -> None:
+    """The same outside of quotes, with the number of the line."""
+    quoted, line, usual, left = False, 1, b"", b""
+    while piece := file.read(_PIECE):
+        text = left + piece
+        # the other half of a CRLF may come next
+        left = b"\r" if text.endswith(b"\r") else b""
+        for found in re.finditer(rb'"|\r\n|\r|\n', text[: len(text) - len(left)]):
+            if found[0] == b'"':
+                quoted = not quoted
+                continue
+            if not quoted and found[0] != (usual or found[0]):
+                rule = f"ended with {_LINE_ENDS[usual]}, as the lines before"
+                raise InputError(
+                    f"line {line:,} of {name}", rule, _LINE_ENDS[found[0]], "Save the file again."
+                )
+            usual = usual if quoted else found[0]
+            line += 1
+
+
 def content_digest(path: Path) -> bytes:
     """SHA-256 of the SHA-256 digests of a file's blocks, which several cores compute at once."""
 
@@ -208,7 +255,8 @@ def files_at(given: str | Path | Sequence[str | Path], csv: Csv | None = None) -
     formats = {_ENDINGS[ending] for ending in endings}
     if len(formats) > 1:
         raise InputError("data", "files of one format", " and ".join(sorted(set(endings))))
-    if len(set(paths)) < len(paths):
+    # one file may have several names
+    if len({path.resolve() for path in paths}) < len(paths) or len(set(map(_identity, paths))) < len(paths):
         raise InputError("data", "different files", "some twice", "Their rows would count twice.")
     written = formats.pop()
     if csv is not None and written != "csv":
@@ -225,7 +273,11 @@ def _matching(entry: str) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
-        if found := sorted(file for file in path.rglob("*") if file.is_file() and _known(file)):
+        try:
+            found = sorted(file for file in path.rglob("*") if _known(file) and file.is_file())
+        except PermissionError as error:
+            raise InputError("data", "readable", entry, f"{error.filename}: {error.strerror}.") from None
+        if found:
             return found
         raise InputError("data", f"a folder with files that end with {TAKEN}", entry, "There are none in it.")
     pattern = path.absolute()
@@ -236,6 +288,11 @@ def _matching(entry: str) -> list[Path]:
     raise InputError("data", rule, entry, f"It is not there. {near_file(path)}".strip())
 
 
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
 def _known(path: Path) -> bool:
     return any(path.name.lower().endswith(ending) for ending in _ENDINGS)
 
@@ -244,9 +301,11 @@ def _ending(path: Path) -> str:
     for ending in _ENDINGS:
         if path.name.lower().endswith(ending):
             return ending
-    raise InputError(
-        "data", f"a file that ends with {TAKEN}", path.name, "Write the table as Parquet or CSV."
-    )
+    remedy = "Write the table as Parquet or CSV."
+    if path.name.lower().endswith(_JSON):
+        made = f"COPY (FROM '{path.name}') TO '{path.name.partition('.')[0]}.parquet'"
+        remedy = f"JSON lines are not read; DuckDB makes Parquet of them: {made}."
+    raise InputError("data", f"a file that ends with {TAKEN}", path.name, remedy)
 
 
 def _as_pattern(path: Path) -> str:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, Protocol
+from typing import Literal, Protocol, cast, get_args
 
 from pbdp.errors import InputError, PbdpError, did_you_mean
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
+from pbdp.tables.expressions.tree import Type
 
 # `untyped`: text of a CSV file, to be read as what is asked for. `number`: floats and decimals.
 # `time`: a date with the time of the day, in no time zone. `zoned`: times in one, and times without a date.
 ColumnKind = Literal["text", "integer", "number", "boolean", "date", "time", "zoned", "untyped", "other"]
 NUMERIC: tuple[ColumnKind, ...] = ("integer", "number", "boolean", "untyped")
 # What an expression may read as what.
-READ_AS: Mapping[str, tuple[ColumnKind, ...]] = {
+READ_AS: Mapping[Type, tuple[ColumnKind, ...]] = {
     "number": NUMERIC,
     "text": ("text", "untyped"),
     "boolean": ("boolean", "untyped"),
     "date": ("date", "time", "untyped"),
     "time": ("time", "untyped"),
+    "any": get_args(ColumnKind),
 }
 # What an entry under whole-number keys must be.
 WHOLE = "whole numbers"
@@ -39,8 +41,15 @@ class Source(Protocol):
         None for what has no name, as a table in memory: nothing tells one such table from another.
         """
 
+    @property
+    def dates(self) -> Mapping[str, str]:
+        """By column, the format that dates were said to have."""
+
     def kinds(self) -> Mapping[str, ColumnKind]:
         """The columns and what they hold, from the schema alone: no row is read."""
+
+    def check_whole(self) -> None:
+        """Refuse data that the engine would fail on, before anything is paid; no value is told."""
 
     def digest(self, asked: BoundedAggregation) -> bytes:
         """A digest of the data now, or of the rows in the columns that are asked for, in any order.
@@ -98,7 +107,7 @@ def check_columns(source: Source, asked: BoundedAggregation) -> None:
 
 def with_derived(asked: BoundedAggregation, kinds: Mapping[str, ColumnKind]) -> dict[str, ColumnKind]:
     """The kinds of the columns, derived ones too."""
-    return {**kinds, **{name: expression.type for name, expression in asked.derived}}
+    return {**kinds, **{name: cast(ColumnKind, made.type) for name, made in asked.derived}}
 
 
 class UnreadableError(InputError):
@@ -125,10 +134,11 @@ def check_readable(source: Source, asked: BoundedAggregation) -> None:
     tables = [*([asked.keys] if asked.keys is not None else []), *asked.only]
     kinds = {name: column.kind for table in tables for name, column in table.columns.items()}
     rules = {"integer": WHOLE, "boolean": "true or false", "date": "dates such as 2024-12-31"}
+    formats = {name: f"dates written {form}" for name, form in source.dates.items()}
     read = {column.name: column.type for one in asked.expressions for column in one.columns()}
     raise UnreadableError(
         {
-            name: (rules.get(str(kinds.get(name) or read.get(name)), "numbers"), count)
+            name: (formats.get(name) or rules.get(str(kinds.get(name) or read.get(name)), "numbers"), count)
             for name, count in found.items()
         }
     )

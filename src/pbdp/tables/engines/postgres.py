@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, shown
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.dialects import POSTGRES
 from pbdp.tables.engines.interface import ColumnKind, EngineError
@@ -112,7 +112,7 @@ class PostgresSource:
 
     def __post_init__(self) -> None:
         if len(name_parts(self.table)) > 2:
-            raise InputError("table", "a name, with its schema perhaps", repr(self.table))
+            raise InputError("table", "a name, with its schema perhaps", shown(self.table))
 
     @property
     def engine(self) -> str:
@@ -129,6 +129,13 @@ class PostgresSource:
     def kinds(self) -> Mapping[str, ColumnKind]:
         with self._transaction() as connection:
             return _kinds(self._types(connection, self._found(connection)[0]))
+
+    @property
+    def dates(self) -> Mapping[str, str]:
+        return {}
+
+    def check_whole(self) -> None:
+        """A table of a database is as it is."""
 
     @_failures_told
     def digest(self, asked: BoundedAggregation) -> bytes:
@@ -215,7 +222,9 @@ class PostgresSource:
         name = ".".join(map(POSTGRES.name, name_parts(self.table)))
         found = connection.execute(_TABLE, {"name": name}).fetchone()
         if found is None:
-            raise InputError("table", "a table or view of the database", repr(self.table), "It is not there.")
+            raise InputError(
+                "table", "a table or view of the database", shown(self.table), "It is not there."
+            )
         oid, *names = found
         return oid, ".".join(map(POSTGRES.name, names))
 

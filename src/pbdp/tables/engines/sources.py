@@ -6,12 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pbdp.columns.given import comes_from
-from pbdp.errors import ContradictionError, InputError
+from pbdp.columns.arrays import comes_from
+from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.parameters import is_connection
 from pbdp.tables.engines.duckdb import DuckDBSource
+from pbdp.tables.engines.duckdb_scans import (
+    DatabaseScan,
+    FileScan,
+    FrameScan,
+    PolarsScan,
+    RelationScan,
+    Scan,
+    missing_package,
+)
 from pbdp.tables.engines.files import TAKEN, Csv, files_at
-from pbdp.tables.engines.held import Held, HeldDatabase, HeldFiles, HeldFrame, HeldRelation, missing_package
 from pbdp.tables.engines.interface import Source
 
 _SERVERS = ("postgresql://", "postgres://")
@@ -24,9 +32,8 @@ def source_of(data: Any, table: str | None = None, csv: Csv | None = None) -> So
     "postgresql://user@host/shop", table="visits"     PostgreSQL
     "shop.duckdb", table="visits"                     DuckDB
     "visits.parquet", "2024/*.csv", [several files]   DuckDB
-    pandas and Arrow tables, DuckDB relations         DuckDB
+    pandas, Polars and Arrow, DuckDB relations        DuckDB
     {"user": [...], "city": [...]}                    DuckDB
-    Polars frames                                     Polars
     Spark DataFrames                                  Spark
     """
     if csv is not None and not _is_files(data):
@@ -37,18 +44,14 @@ def source_of(data: Any, table: str | None = None, csv: Csv | None = None) -> So
         remedy = "Write postgresql://host:port/database; a file in this folder with ./ before its name."
         raise InputError("data", "a file or a postgresql:// URL", "another way to name a database", remedy)
     if isinstance(data, str | Path) and str(data).endswith(_DATABASES):
-        return DuckDBSource(held=_in_database(Path(data).expanduser(), table))
+        return DuckDBSource(scan=_in_database(Path(data).expanduser(), table))
     if table is not None:
-        raise ContradictionError("table", "left out where the data is not a database", repr(table))
+        raise ContradictionError("table", "left out where the data is not a database", shown(table))
     if comes_from(data, "pyspark"):
         from pbdp.tables.engines.spark import SparkSource
 
         return SparkSource(data)
-    if comes_from(data, "polars") and hasattr(data, "lazy"):
-        from pbdp.tables.engines.polars import PolarsSource
-
-        return PolarsSource(data)
-    return DuckDBSource(held=_held(data, csv))
+    return DuckDBSource(scan=_scan_of(data, csv))
 
 
 def _is_files(data: Any) -> bool:
@@ -65,30 +68,32 @@ def _in_postgres(url: str, table: str | None) -> Source:
     return PostgresSource(url=url, table=table)
 
 
-def _in_database(path: Path, table: str | None) -> HeldDatabase:
+def _in_database(path: Path, table: str | None) -> DatabaseScan:
     if not path.is_file():
         raise InputError("data", "a DuckDB database file", str(path), "It is not there.")
     if table is None:
         raise InputError("table", "given for a database", "nothing", "Name a table or view: table='visits'.")
-    return HeldDatabase(path=path, table=table)
+    return DatabaseScan(path=path, table=table)
 
 
-def _held(data: Any, csv: Csv | None) -> Held:
+def _scan_of(data: Any, csv: Csv | None) -> Scan:
     match data:
         case str() | Path():
-            return HeldFiles(files=files_at(data, csv))
+            return FileScan(files=files_at(data, csv))
         case Mapping():
-            return HeldFrame(frame=_checked_mapping(data))
+            return FrameScan(frame=_checked_mapping(data))
         case Sequence() if data and all(isinstance(entry, str | Path) for entry in data):
-            return HeldFiles(files=files_at(data, csv))
+            return FileScan(files=files_at(data, csv))
     if comes_from(data, "_duckdb") or comes_from(data, "duckdb"):
         if hasattr(data, "project"):
-            return HeldRelation(relation=data)
+            return RelationScan(relation=data)
         raise InputError("data", "a relation of the connection", "a connection", "Give con.table('visits').")
+    if comes_from(data, "polars") and hasattr(data, "lazy"):
+        return PolarsScan(frame=data)
     if comes_from(data, "pandas") and hasattr(data, "columns"):
-        return HeldFrame(frame=data)
+        return FrameScan(frame=data)
     if (arrow := _as_arrow(data)) is not None:
-        return HeldFrame(frame=arrow)
+        return FrameScan(frame=arrow)
     raise InputError(
         "data",
         f"files ({TAKEN}, .duckdb), a PostgreSQL URL, or a pandas, Polars, Arrow, DuckDB or Spark table",

@@ -83,6 +83,13 @@ class SparkSource:
     def kinds(self) -> Mapping[str, ColumnKind]:
         return self._kinds
 
+    @property
+    def dates(self) -> Mapping[str, str]:
+        return {}
+
+    def check_whole(self) -> None:
+        """A table of a database is as it is."""
+
     def digest(self, asked: BoundedAggregation) -> bytes:
         used = self._used(asked)
         found = self._told(lambda: self._hashed(used, asked.by))

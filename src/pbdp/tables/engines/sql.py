@@ -35,7 +35,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, shown
 from pbdp.noise.kernel import Index
 from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Value
 from pbdp.tables.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
@@ -131,7 +131,9 @@ def unreadable_sql(
     numbers = [(value.column, "number") for value in asked.values if value.column not in derived]
     leaves = [(leaf.name, leaf.type) for one in asked.expressions for leaf in one.columns()]
     wanted += [
-        (name, kind) for name, kind in [*numbers, *leaves] if kind != "text" and kinds[name] == "untyped"
+        (name, kind)
+        for name, kind in [*numbers, *leaves]
+        if kind not in ("text", "any") and kinds[name] == "untyped"
     ]
     wrong: dict[str, list[str]] = {}
     for name, kind in dict.fromkeys(wanted):
@@ -461,6 +463,6 @@ def name_parts(table: str) -> tuple[str, ...]:
     written = ".".join(f'"{quoted}"' if quoted else plain for quoted, plain in parts)
     if not parts or written != table:
         raise InputError(
-            "table", "a name, with its schema perhaps", repr(table), "Write visits or shop.visits."
+            "table", "a name, with its schema perhaps", shown(table), "Write visits or shop.visits."
         )
     return tuple(quoted.replace('""', '"') or plain for quoted, plain in parts)

@@ -1,79 +1,91 @@
-"""Text to typed trees.
+"""SQL expressions to typed trees: sqlglot parses, and every part of what it parsed is consumed or refused.
 
-    spend > 0 and city != "Test"            comparison: == != < <= > >= in [...] is null, and or not
-    (fare + tip) / distance                 arithmetic: + - * /; division by 0 is null
-    if(age < 18, "minor", "adult")          also case when age < 18 then "minor" else "adult" end
-    weekday(day) in [6, 7]                  year quarter month day weekday (Monday is 1) hour
-    bin(fare, 5)                            the lower end of a bin; floor ceil round abs min max coalesce
-    day >= 2024-01-01                       dates; "text" and 'text'; true, false
-    `a name with spaces` == "x"             columns; text(x), number(x), date(x), boolean(x) say what it holds
+    spend > 0 and city <> 'Test'            comparison, and or not, in (...), between, like, is null
+    (fare + tip) / distance                 + - * /, mod, and round floor ceil abs ln least greatest
+    case when age < 18 then 'minor' end     coalesce
+    bin(fare, 5)                            the lower end of a bin
+    extract(isodow from day) in (6, 7)      year quarter month week day isodow (Monday is 1), hour of times
+    date_trunc('month', day)                the first day of a year, quarter, month or week; day - other
+    day >= date '2024-01-01'                texts in single quotes, true, false
+    "a name with spaces" = 'x'              columns, as they are written
 
-What a column holds is told by what it is compared or combined with, never by looking at the data. Two columns
-compared with each other need it said: number(a) < b.
+What a column holds is told by what it is compared or combined with, never by looking at the data; there are
+no casts. number(a), text(a), date(a), boolean(a) and time(a) say it where nothing else does, as in
+`number(a) < b`. Aliases, subqueries, windows, comments and whatever else SQL has end in a refusal.
 """
 
 from __future__ import annotations
 
 import datetime
-import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from pbdp.errors import InputError
-from pbdp.tables.expressions.tree import DATE_PARTS, LARGEST, Call, Column, Constant, Expression, Type
-
-_TOKEN = re.compile(
-    r"""\s*(?:(?P<day>\d{4}-\d\d-\d\d)(?![\d])
-    |(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
-    |(?P<text>"(?:[^"]|"")*"|'(?:[^']|'')*')
-    |(?P<column>`(?:[^`]|``)+`)
-    |(?P<word>[^\W\d]\w*)
-    |(?P<sign>==|!=|<>|<=|>=|[-+*/=<>(),\[\]]))""",
-    re.VERBOSE,
+from pbdp.errors import InputError, MissingPackageError
+from pbdp.tables.expressions.tree import (
+    DATE_PARTS,
+    LARGEST,
+    MOST_LEVELS,
+    PERIODS,
+    SMALLEST,
+    Call,
+    Column,
+    Constant,
+    Expression,
+    Type,
 )
-_COMPARISONS = {
-    "==": "eq", "=": "eq", "!=": "ne", "<>": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
-}  # fmt: skip
-_ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr as Node
 
-class _Function(NamedTuple):
-    """What the arguments of a function are, and what it gives."""
-
-    of: tuple[Type, ...]
-    gives: Type
-
-
-_FUNCTIONS: dict[str, _Function] = {
-    **dict.fromkeys(("abs", "floor", "ceil", "round"), _Function(of=("number",), gives="number")),
-    **dict.fromkeys(DATE_PARTS, _Function(of=("date",), gives="number")),
-    "hour": _Function(of=("time",), gives="number"),
-    "bin": _Function(of=("number", "number"), gives="number"),
-}
-# Of two arguments or more, all alike, of which they give one; the names that users have for some of them.
-_SEVERAL = ("least", "greatest", "coalesce")
-_ALSO = {"min": "least", "max": "greatest"}
-_TYPES: tuple[Type, ...] = ("number", "text", "date", "boolean", "time")
-_WORDS = ("and", "or", "not", "in", "is", "null", "case", "when", "then", "else", "end", "true", "false")
-# More of these cannot be read by anyone, either.
 _LONGEST_TEXT = 20_000
+# sqlglot takes about 17 calls of Python for a level of parentheses, case or functions.
+_CALLS = 40 * MOST_LEVELS
+_limit = threading.Lock()
 
-# A tree before its types are known: a constant, a name, or an operation with its parts.
-Raw = Any
+_SIGNS = {
+    "And": "and", "Or": "or", "DPipe": "||",
+    "Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "mod",
+    "EQ": "=", "NEQ": "<>", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">=",
+}  # fmt: skip
+_CHAINED = ("And", "Or")  # as many as there are are one level
+_ARITHMETIC = ("+", "-", "*", "/", "mod")
+# Functions of one argument.
+_NUMBERS = {"Abs": "abs", "Floor": "floor", "Ceil": "ceil", "Round": "round", "Ln": "ln"}
+# Functions of several arguments, of which they give one.
+_SEVERAL = {"Least": "least", "Greatest": "greatest", "Coalesce": "coalesce"}
+_PARTS = {
+    "Year": "year",
+    "Quarter": "quarter",
+    "Month": "month",
+    "Week": "week",
+    "Day": "day",
+    "Hour": "hour",
+}
+_TYPES: tuple[Type, ...] = ("number", "text", "date", "boolean", "time")
+_BOOLEAN = ("Not", "Is", "In", "Between", "Like", "Escape")
+# What sqlglot notes of its own and what changes nothing here: both kinds of division are ours, for one.
+_NOTED = {
+    "DPipe": ("safe",), "Div": ("typed", "safe"), "Least": ("ignore_nulls",), "Greatest": ("ignore_nulls",),
+    "Coalesce": ("is_nvl", "is_null"),
+}  # fmt: skip
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def expression_of(
     what: str, text: object, derived: Mapping[str, Expression] | None = None, wanted: Type | None = None
 ) -> Expression:
     """The expression that a text says; `derived` are columns that it may use, `wanted` what it must be."""
-    if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST_TEXT or "\0" in text:
-        raise InputError(what, "an expression such as spend > 0", _shown(text))
-    try:
-        return _Typing(what, derived or {}).typed(_Parser(what, text).whole(), wanted)
-    except RecursionError:
-        raise InputError(what, "shorter", "something that is nested too deeply") from None
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        raise InputError(what, "an SQL expression such as spend > 0", _shown(text))
+    size = len(text.encode(errors="surrogateescape"))
+    if size > _LONGEST_TEXT:
+        raise InputError(what, f"at most {_LONGEST_TEXT:,} bytes", f"{size:,}", "Use derived columns.")
+    return _Typing(what, text, derived or {}).typed(_parsed(what, text), wanted)
 
 
 def _shown(text: object) -> str:
@@ -81,161 +93,71 @@ def _shown(text: object) -> str:
     return shown if len(shown) <= 80 else f"{shown[:77]}..."
 
 
-@dataclass(slots=True)
-class _Parser:
-    """Recursive descent; each level of precedence is a method."""
+def _parsed(what: str, text: str) -> Node:
+    """The tree of sqlglot, of a text that its parser can take."""
+    try:
+        from sqlglot import Tokenizer, errors, exp
+        from sqlglot.parser import Parser
+    except ImportError:
+        raise MissingPackageError("Reading expressions", "sqlglot", "'pbdp[tables]'") from None
 
-    what: str
-    written: str
-    tokens: list[tuple[str, str]] = field(init=False)
-    at: int = 0
+    remedy = "Such as spend > 0 and city <> 'Test'; names with spaces stand in \"double quotes\"."
+    try:
+        tokens = Tokenizer().tokenize(text)
+        _check_tokens(what, tokens)
+        with _limit:
+            usual = sys.getrecursionlimit()
+            sys.setrecursionlimit(usual + _CALLS)
+            try:
+                found = Parser().parse_into(exp.Condition, tokens, text)
+            finally:
+                sys.setrecursionlimit(usual)
+    except errors.ParseError as error:
+        first: dict[str, Any] = error.errors[0] if error.errors else {}
+        place = f" at {first['highlight']!a}" if first.get("highlight") else ""
+        fault = str(first.get("description") or "no expression").split("\n")[0].rstrip(".")
+        raise InputError(what, "an SQL expression", f"{_shown(text)} ({fault}{place})", remedy) from None
+    except errors.TokenError:
+        raise InputError(what, "with quotes that end", _shown(text), remedy) from None
+    if len(found) != 1 or found[0] is None:
+        raise InputError(what, "one SQL expression", _shown(text), remedy)
+    _check_levels(what, found[0])
+    return found[0]
 
-    def __post_init__(self) -> None:
-        self.tokens = []
-        place, end = 0, len(self.written.rstrip())
-        while place < end:
-            found = _TOKEN.match(self.written, place)
-            if found is None:
-                raise self.fault(f"{self.written[place:].strip()[:20]!r}")
-            self.tokens.append((str(found.lastgroup), found[str(found.lastgroup)]))
-            place = found.end()
 
-    def fault(self, found: str) -> InputError:
-        remedy = 'Such as spend > 0 and city != "Test"; names with spaces stand in `backticks`.'
-        return InputError(self.what, "an expression", f"{found} in {_shown(self.written)}", remedy)
+def _check_levels(what: str, tree: Node) -> None:
+    """Refuse chains such as a + b + c + ..., each of whose signs is a level, where they are too long."""
+    below: list[tuple[Node, int]] = [(tree, 1)]
+    while below:
+        node, level = below.pop()
+        if level > MOST_LEVELS:
+            raise InputError(what, f"nested at most {MOST_LEVELS} levels deep", "more")
+        own = type(node).__name__
+        chained = own in _CHAINED
+        below += [
+            (part, level + (not chained or type(part).__name__ != own)) for part in node.iter_expressions()
+        ]
 
-    def next_is(self, *words: str) -> bool:
-        if self.at >= len(self.tokens):
-            return False
-        kind, text = self.tokens[self.at]
-        return kind in ("sign", "word") and text in words
 
-    def taken(self, *words: str) -> str | None:
-        if not self.next_is(*words):
-            return None
-        self.at += 1
-        return self.tokens[self.at - 1][1]
+def _check_tokens(what: str, tokens: Iterable[Any]) -> None:
+    """Refuse what the parser would leave out, and what its stack would not hold."""
+    levels = deepest = prefixes = 0
+    for token in tokens:
+        kind = token.token_type.name
+        if token.comments or kind in ("SEMICOLON", "L_BRACE", "HINT"):
+            raise InputError(what, "an SQL expression", "a comment" if token.comments else token.text)
+        prefixes = prefixes + 1 if kind in ("NOT", "DASH", "PLUS", "TILDE") else 0
+        levels += (kind in ("L_PAREN", "L_BRACKET", "CASE")) - (kind in ("R_PAREN", "R_BRACKET", "END"))
+        deepest = max(deepest, levels + prefixes)
+    if deepest > MOST_LEVELS:
+        raise InputError(what, f"nested at most {MOST_LEVELS} levels deep", "more")
 
-    def needed(self, word: str) -> None:
-        if self.taken(word) is None:
-            found = self.tokens[self.at][1] if self.at < len(self.tokens) else "the end"
-            raise self.fault(f"{found!r} where {word!r} should be")
 
-    def whole(self) -> Raw:
-        made = self.either()
-        if self.at < len(self.tokens):
-            raise self.fault(f"{self.tokens[self.at][1]!r}")
-        return made
+class _Read(NamedTuple):
+    """A part of the parsed tree: what it is, by our name, and its parts."""
 
-    def either(self) -> Raw:
-        made = self.both()
-        while self.taken("or"):
-            made = ("or", [made, self.both()])
-        return made
-
-    def both(self) -> Raw:
-        made = self.negated()
-        while self.taken("and"):
-            made = ("and", [made, self.negated()])
-        return made
-
-    def negated(self) -> Raw:
-        return ("not", [self.negated()]) if self.taken("not") else self.compared()
-
-    def compared(self) -> Raw:
-        made = self.added()
-        if sign := self.taken(*_COMPARISONS):
-            return (_COMPARISONS[sign], [made, self.added()])
-        if self.taken("is"):
-            negated = self.taken("not")
-            self.needed("null")
-            return ("not", [("isnull", [made])]) if negated else ("isnull", [made])
-        negated = None
-        if self.next_is("not"):
-            self.at += 1
-            negated = "not"
-            if not self.next_is("in"):
-                raise self.fault("'not'")
-        if self.taken("in"):
-            self.needed("[")
-            made = ("in", [made, *self.listed("]")])
-        return ("not", [made]) if negated else made
-
-    def added(self) -> Raw:
-        made = self.multiplied()
-        while sign := self.taken("+", "-"):
-            made = (_ARITHMETIC[sign], [made, self.multiplied()])
-        return made
-
-    def multiplied(self) -> Raw:
-        made = self.signed()
-        while sign := self.taken("*", "/"):
-            made = (_ARITHMETIC[sign], [made, self.signed()])
-        return made
-
-    def signed(self) -> Raw:
-        if not self.taken("-"):
-            return self.primary()
-        made = self.signed()
-        if isinstance(made, Constant) and isinstance(made.value, float) and not isinstance(made.value, bool):
-            return Constant(type="number", value=-made.value)
-        return ("neg", [made])
-
-    def listed(self, end: str) -> list[Raw]:
-        made = [self.either()]
-        while self.taken(","):
-            made.append(self.either())
-        self.needed(end)
-        return made
-
-    def primary(self) -> Raw:  # noqa: PLR0911  # one for each kind of token
-        if self.taken("("):
-            made = self.either()
-            self.needed(")")
-            return made
-        if self.taken("case"):
-            return self.case()
-        if self.at >= len(self.tokens):
-            raise self.fault("the end")
-        kind, text = self.tokens[self.at]
-        self.at += 1
-        match kind:
-            case "number":
-                return Constant(type="number", value=float(text))
-            case "text":
-                return Constant(type="text", value=text[1:-1].replace(2 * text[0], text[0]))
-            case "day":
-                return self.day(text)
-            case "column":
-                return text[1:-1].replace("``", "`")
-            case "word" if text in ("true", "false"):
-                return Constant(type="boolean", value=text == "true")
-            case "word" if self.next_is("("):
-                self.at += 1
-                return (f"{text}()", self.listed(")"))
-            case "word" if text not in _WORDS:
-                return text
-        raise self.fault(repr(text))
-
-    def day(self, text: str) -> Constant:
-        try:
-            return Constant(type="date", value=datetime.date.fromisoformat(text))
-        except ValueError:
-            raise self.fault(f"{text}, which is no date,") from None
-
-    def case(self) -> Raw:
-        branches = []
-        while self.taken("when"):
-            condition = self.either()
-            self.needed("then")
-            branches.append((condition, self.either()))
-        if not branches:
-            raise self.fault("case without when")
-        made: list[Raw] = [self.either()] if self.taken("else") else []
-        self.needed("end")
-        for condition, value in reversed(branches):
-            made = [("if()", [condition, value, *made])]
-        return made[0]
+    op: str
+    parts: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,120 +165,329 @@ class _Typing:
     """Types from the inside where they are known, and from the outside where they are wanted."""
 
     what: str
+    text: str
     derived: Mapping[str, Expression]
 
     def fault(self, rule: str, got: str, remedy: str = "") -> InputError:
         return InputError(self.what, rule, got, remedy)
 
-    def known(self, raw: Raw) -> Type | None:
-        """The type of a tree, if it does not depend on where it stands."""
-        if isinstance(raw, Constant):
-            return raw.type
-        if isinstance(raw, str):
-            return self.derived[raw].type if raw in self.derived else None
-        op, parts = raw
-        if not op.endswith("()"):
-            return "number" if op in _ARITHMETIC.values() or op == "neg" else "boolean"
-        name = _named(op)
-        if name in _SEVERAL or name == "if":
-            return self.first_known(parts[1:] if name == "if" else parts)
-        if name in _TYPES:
-            return name
-        # one that there is not is refused when it is its turn
-        return _FUNCTIONS[name].gives if name in _FUNCTIONS else None
+    def refused(self, node: Any) -> InputError:
+        functions = [*_NUMBERS.values(), *_SEVERAL.values(), "bin", "mod", "lower", "extract", "date_trunc"]
+        remedy = (
+            f"There are comparisons, and, or, not, in, between, like, is null, case, + - * / ||, "
+            f"and the functions {', '.join(functions)}."
+        )
+        return self.fault("made of what expressions have", _shown(_named(node)), remedy)
 
-    def first_known(self, parts: Sequence[Raw]) -> Type | None:
+    def held(self, node: Node, *wanted: str) -> list[Any]:
+        """Its parts by their names; a node that holds anything else is refused."""
+        known = (*wanted, *_NOTED.get(type(node).__name__, ()))
+        if any(name not in known and part not in (None, False, []) for name, part in node.args.items()):
+            raise self.refused(node)
+        return [node.args.get(name) for name in wanted]
+
+    def read(self, node: Any) -> _Read | Constant | str:  # noqa: PLR0911, PLR0912  # one for each kind of node
+        """One node: a constant, the name of a column, or an operation with its parts."""
+        name = type(node).__name__
+        if name in _CHAINED:
+            return _Read(_SIGNS[name], tuple(self.chained(node)))
+        if name in _SIGNS:
+            return _Read(_SIGNS[name], tuple(self.held(node, "this", "expression")))
+        if name in _NUMBERS:
+            return _Read(_NUMBERS[name], tuple(self.held(node, "this")))
+        if name in _SEVERAL:
+            first, others = self.held(node, "this", "expressions")
+            return _Read(_SEVERAL[name], (first, *(others or ())))
+        if name in _PARTS:
+            return _Read(_PARTS[name], tuple(self.held(node, "this")))
+        match name:
+            case "Paren":
+                return self.read(*self.held(node, "this"))
+            case "Column":
+                (identifier,) = self.held(node, "this")
+                if type(identifier).__name__ != "Identifier":
+                    raise self.refused(node)
+                return str(self.held(identifier, "this", "quoted")[0])
+            case "Literal" | "Boolean" | "Null" | "Cast":
+                return self.constant(node, name)
+            case "Neg":
+                return self.negative(*self.held(node, "this"))
+            case "Not" | "Lower":
+                return _Read(name.lower(), tuple(self.held(node, "this")))
+            case "Is":
+                this, null = self.held(node, "this", "expression")
+                if type(null).__name__ != "Null":
+                    raise self.refused(node)
+                return _Read("is null", (this,))
+            case "In":
+                this, listed = self.held(node, "this", "expressions")
+                if not listed:
+                    raise self.fault(
+                        "a list of values after in", "something else", "city in ('Paris', 'Rome'), say."
+                    )
+                return _Read("in", (this, *listed))
+            case "Between":
+                return _Read("between", tuple(self.held(node, "this", "low", "high")))
+            case "Like" | "Escape":
+                return self.like(node)
+            case "Case":
+                return self.case(node)
+            case "Extract":
+                part, this = self.held(node, "this", "expression")
+                return self.part(_word(part), this)
+            case "DateTrunc":
+                period, this = self.held(node, "unit", "this")
+                return self.period(_word(period), this)
+            case "Date" | "Time":
+                return _Read(f"{name.lower()}()", tuple(self.held(node, "this")))
+            case "Anonymous":
+                called, parts = self.held(node, "this", "expressions")
+                return self.called(str(called).lower(), tuple(parts or ()))
+        raise self.refused(node)
+
+    def chained(self, node: Any) -> list[Any]:
+        """All that is joined by the same sign."""
+        sign, made = type(node), []
+        while type(node) is sign:
+            node, last = self.held(node, "this", "expression")
+            made.append(last)
+        return [node, *reversed(made)]
+
+    def constant(self, node: Node, name: str) -> Constant | _Read:
+        if name == "Null":
+            self.held(node)
+            return _Read("null", ())
+        if name == "Boolean":
+            return Constant(type="boolean", value=bool(*self.held(node, "this")))
+        if name == "Cast":
+            return self.day(node)
+        text, is_text = self.held(node, "this", "is_string")
+        if is_text:
+            return Constant(type="text", value=str(text))
+        if _NUMBER.fullmatch(str(text)) is None:
+            raise self.refused(node)
+        number = float(text)
+        if number and not SMALLEST <= number <= LARGEST:
+            raise self.fault(f"numbers from {SMALLEST:g} to {LARGEST:g}", f"{number:g}")
+        return Constant(type="number", value=number)
+
+    def day(self, node: Node) -> Constant:
+        """date '2024-01-31'; casts there are none."""
+        literal, kind = self.held(node, "this", "to")
+        if kind.this.name != "DATE" or type(literal).__name__ != "Literal" or not literal.is_string:
+            raise self.fault("without casts", "one", "A column is what it is compared or combined with.")
+        text = literal.this
+        try:
+            if _DAY.fullmatch(text) is None:
+                raise ValueError
+            return Constant(type="date", value=datetime.date.fromisoformat(text))
+        except ValueError:
+            raise self.fault("dates such as date '2024-12-31'", _shown(text)) from None
+
+    def negative(self, node: Any) -> Constant | _Read:
+        made = self.read(node)
+        if isinstance(made, Constant) and made.type == "number":
+            return Constant(type="number", value=0.0 - float(cast(float, made.value)))
+        return _Read("neg", (node,))
+
+    def like(self, node: Any) -> _Read:
+        """With the escape that we write, whichever was given; without one no character escapes."""
+        escape = None
+        if type(node).__name__ == "Escape":
+            node, mark = self.held(node, "this", "expression")
+            found = self.read(mark)
+            if type(node).__name__ == "Not":
+                raise self.refused(node)
+            escape = found.value if isinstance(found, Constant) else None
+            if not isinstance(escape, str) or len(escape) != 1:
+                raise self.fault("one character after escape", _shown(str(escape)))
+        if type(node).__name__ != "Like":
+            raise self.refused(node)
+        this, given, negated = self.held(node, "this", "expression", "negate")
+        pattern = self.read(given)
+        if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
+            raise self.fault("a text after like", "something else", "name like 'A%', say.")
+        made, marks = "", iter(pattern.value)
+        for mark in marks:
+            escaped = next(marks, "") if mark == escape else None
+            if escaped is not None and escaped not in ("%", "_", escape):
+                rule = f"%, _ or {escape} after {escape}, which escapes"
+                raise self.fault(rule, _shown(pattern.value))
+            written = mark if escaped is None else escaped
+            made += f"!{written}" if written == "!" or (escaped and escaped in "%_") else written
+        found = _Read("like", (this, Constant(type="text", value=made)))
+        return _Read("not", (found,)) if negated else found
+
+    def case(self, node: Node) -> _Read:
+        subject, branches, otherwise = self.held(node, "this", "ifs", "default")
+        parts: list[Any] = []
+        for branch in branches or ():
+            condition, value = self.held(branch, "this", "true")
+            parts += [condition if subject is None else _Read("=", (subject, condition)), value]
+        if not parts:
+            raise self.refused(node)
+        return _Read("case", (*parts, *([] if otherwise is None else [otherwise])))
+
+    def part(self, part: str, node: Any) -> _Read:
+        if part not in DATE_PARTS:
+            remedy = (
+                "Weeks begin on Mondays: isodow is 1 for them." if "dow" in part or "weekday" in part else ""
+            )
+            raise self.fault(f"{', '.join(DATE_PARTS)} in extract", _shown(part), remedy)
+        return _Read(part, (node,))
+
+    def period(self, period: str, node: Any) -> _Read:
+        if period not in PERIODS:
+            raise self.fault(f"{', '.join(PERIODS)} in date_trunc", _shown(period))
+        return _Read(f"to {period}", (node,))
+
+    def called(self, name: str, parts: tuple[Any, ...]) -> _Read:
+        if name in _TYPES and len(parts) == 1:
+            return _Read(f"{name}()", parts)
+        if name == "bin" and len(parts) == 2:
+            return _Read("bin", parts)
+        raise self.refused(name)
+
+    # ------------------------------------------------------------------------------------------- types
+
+    def opened(self, node: Any) -> _Read | Constant | str:
+        return node if isinstance(node, _Read | Constant | str) else self.read(node)
+
+    def known(self, node: Any) -> Type | None:
+        """The type of a part, if it does not depend on where it stands."""
+        found = self.opened(node)
+        if isinstance(found, Constant):
+            return found.type
+        if isinstance(found, str):
+            return self.derived[found].type if found in self.derived else None
+        op, parts = found
+        if op in ("coalesce", "least", "greatest", "case"):
+            return self.first_known(_values(op, parts))
+        if op.endswith("()"):
+            return next(kind for kind in _TYPES if op == f"{kind}()")
+        if op == "null":
+            return None
+        if op in ("||", "lower"):
+            return "text"
+        if op.startswith("to "):
+            return "date"
+        return "number" if op in _OF_NUMBERS or op in DATE_PARTS else "boolean"
+
+    def first_known(self, parts: Sequence[Any]) -> Type | None:
         return next((found for part in parts if (found := self.known(part)) is not None), None)
 
-    def typed(self, raw: Raw, wanted: Type | None) -> Expression:
-        made = self._typed(raw, wanted)
+    def typed(self, node: Any, wanted: Type | None) -> Expression:
+        made = self._typed(self.opened(node), wanted)
         if wanted is not None and made.type != wanted:
             raise self.fault(f"{wanted} where that is needed", f"{made.type} ({made.text[:60]})")
         return made
 
-    def _typed(self, raw: Raw, wanted: Type | None) -> Expression:
-        if isinstance(raw, Constant):
-            if isinstance(raw.value, float) and not raw.value <= LARGEST:
-                raise self.fault(f"numbers up to {LARGEST:g}", f"{raw.value:g}")
-            return raw
-        if isinstance(raw, str):
-            if raw in self.derived:
-                return self.derived[raw]
+    def _typed(self, found: _Read | Constant | str, wanted: Type | None) -> Expression:
+        if isinstance(found, Constant):
+            return found
+        if isinstance(found, str):
+            if found in self.derived:
+                return self.derived[found]
             if wanted is None:
-                remedy = f"Say number({raw}), text({raw}), date({raw}) or boolean({raw})."
-                raise self.fault(f"clear about what {raw} holds", "nothing that tells", remedy)
-            return Column(name=raw, type=wanted)
-        op, parts = raw
-        return self.called(_named(op), parts, wanted) if op.endswith("()") else self.sign(op, parts)
+                name = found if found.isidentifier() else f'"{found}"'
+                remedy = f"Say number({name}), text({name}), date({name}) or boolean({name})."
+                raise self.fault(f"clear about what {found} holds", "nothing that tells", remedy)
+            return Column(name=found, type=wanted)
+        op, parts = found
+        if op == "null":
+            if wanted is None:
+                raise self.fault("null as a value of case or coalesce", "null elsewhere", "Write x is null.")
+            return Constant(type=wanted, value=None)
+        if op.endswith("()"):
+            kind = next(kind for kind in _TYPES if op == f"{kind}()")
+            return self.typed(parts[0], kind)
+        return self.operation(op, parts, wanted)
 
-    def sign(self, op: str, parts: Sequence[Raw]) -> Expression:
-        if op in _ARITHMETIC.values() or op == "neg":
-            return self.call(op, "number", parts, "number")
+    def operation(self, op: str, parts: tuple[Any, ...], wanted: Type | None) -> Expression:
+        if op == "-" and "date" in map(self.known, parts):
+            return self.call("days", "number", parts, "date")
+        if op in _OF_NUMBERS:
+            return self.bin(parts) if op == "bin" else self.call(op, "number", parts, "number")
+        if op in DATE_PARTS:
+            return self.call(op, "number", parts, "time" if op == "hour" else "date")
+        if op.startswith("to "):
+            return self.call(op, "date", parts, "date")
+        if op in ("||", "lower", "like"):
+            return self.call(op, "boolean" if op == "like" else "text", parts, "text")
         if op in ("and", "or", "not"):
             return self.call(op, "boolean", parts, "boolean")
+        if op in ("coalesce", "least", "greatest", "case"):
+            return self.choosing(op, parts, wanted)
+        return self.comparison(op, parts)
+
+    def comparison(self, op: str, parts: tuple[Any, ...]) -> Call:
         of = self.first_known(parts)
-        if op == "isnull":
-            return Call(op=op, type="boolean", args=(self.typed(parts[0], of),))
-        if of in ("text", "boolean") and op not in ("eq", "ne", "in"):
-            raise self.fault(
-                "compared with == or !=", f"{of} compared by size", "Texts have no common order."
-            )
+        if op == "is null":
+            return Call(op=op, type="boolean", args=(self.typed(parts[0], of or "any"),))
+        if of in ("text", "boolean") and op not in ("=", "<>", "in"):
+            remedy = "Texts have no common order; dates are written date '2024-12-31'."
+            raise self.fault("compared with = or <>", f"{of} compared by size", remedy)
         if of == "time":
-            raise self.fault("a date or a number", "a time compared", "Compare date(x) or hour(x).")
-        if op == "in" and not all(isinstance(part, Constant) for part in parts[1:]):
-            raise self.fault("a list of values after in", "something else", 'city in ["Paris", "Rome"], say.')
-        return self.call(op, "boolean", parts, of)
+            raise self.fault(
+                "a date or a number", "a time compared", "Compare date(x) or extract(hour from x)."
+            )
+        made = self.call(op, "boolean", parts, of)
+        values = made.args[1:] if op == "in" else made.args
+        if op == "in" and not all(isinstance(value, Constant) for value in values):
+            raise self.fault("a list of values after in", "something else", "city in ('Paris', 'Rome'), say.")
+        if any(isinstance(value, Constant) and value.value is None for value in values):
+            raise self.fault("compared with values", "null", "Write x is null.")
+        return made
 
-    def call(self, op: str, made: Type, parts: Sequence[Raw], of: Type | None) -> Call:
-        return Call(op=op, type=made, args=tuple(self.typed(part, of) for part in parts))
+    def choosing(self, op: str, parts: tuple[Any, ...], wanted: Type | None) -> Call:
+        by_size = op in ("least", "greatest")
+        of = self.first_known(_values(op, parts)) or wanted or ("number" if by_size else None)
+        if by_size and (of not in ("number", "date") or len(parts) < 2):
+            raise self.fault(f"two or more numbers or dates in {op}", f"{len(parts)} of {of}")
+        if op != "case":
+            return self.call(op, of or "number", parts, of)
+        conditions = [self.typed(part, "boolean") for part in parts[:-1:2]]
+        values = [self.typed(part, of) for part in _values(op, parts)]
+        args = [part for pair in zip(conditions, values, strict=False) for part in pair]
+        args += values[len(conditions) :]
+        return Call(op=op, type=values[0].type, args=tuple(args))
 
-    def called(self, name: str, parts: Sequence[Raw], wanted: Type | None) -> Expression:
-        count = len(parts)
-        if name in _TYPES and count == 1:
-            kind: Type = next(one for one in _TYPES if one == name)
-            return self.typed(parts[0], kind)
-        if name in _FUNCTIONS and count == len(_FUNCTIONS[name].of):
-            if name == "bin":
-                return self.bin(parts)
-            of, gives = _FUNCTIONS[name]
-            return Call(op=name, type=gives, args=tuple(map(self.typed, parts, of)))
-        if name in _SEVERAL and count >= 2:
-            alike = self.first_known(parts) or wanted or ("number" if name != "coalesce" else None)
-            if name != "coalesce" and alike not in ("number", "date"):
-                raise self.fault(f"numbers or dates in {_written(name)}", str(alike))
-            return self.call(name, alike or "number", parts, alike)
-        if name == "if" and count in (2, 3):
-            alike = self.first_known(parts[1:]) or wanted
-            condition = self.typed(parts[0], "boolean")
-            values = [self.typed(part, alike) for part in parts[1:]]
-            return Call(op="if", type=values[0].type, args=(condition, *values))
-        known = [*_FUNCTIONS, *map(_written, _SEVERAL), "if", *_TYPES]
-        rule = f"functions among {', '.join(known)}, with their arguments"
-        raise self.fault(rule, f"{_written(name)} of {count}")
+    def call(self, op: str, made: Type, parts: Sequence[Any], of: Type | None) -> Call:
+        args = tuple(self.typed(part, of) for part in parts)
+        return Call(op=op, type=args[0].type if of is None and made != "boolean" else made, args=args)
 
-    def bin(self, parts: Sequence[Raw]) -> Expression:
+    def bin(self, parts: Sequence[Any]) -> Expression:
         """floor(x / width) * width."""
-        width = parts[1]
+        width = self.opened(parts[1])
         if not isinstance(width, Constant) or not isinstance(width.value, float) or not width.value > 0:
             raise self.fault("a positive number as the width of bins", "something else", "bin(fare, 5), say.")
         number = self.typed(parts[0], "number")
-        divided = Call(op="div", type="number", args=(number, width))
-        return Call(op="mul", type="number", args=(Call(op="floor", type="number", args=(divided,)), width))
+        divided = Call(op="/", type="number", args=(number, width))
+        return Call(op="*", type="number", args=(Call(op="floor", type="number", args=(divided,)), width))
 
 
-def _named(op: str) -> str:
-    """The function that is called."""
-    name = op.removesuffix("()")
-    return _ALSO.get(name, name)
+_OF_NUMBERS = (*_ARITHMETIC, "neg", "bin", *_NUMBERS.values())
 
 
-def _written(name: str) -> str:
-    """What users call a function."""
-    return next((word for word, one in _ALSO.items() if one == name), name)
+def _values(op: str, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What it may give: of `case` every second part, and what else it is."""
+    if op != "case":
+        return parts
+    return (*parts[1::2], *(parts[-1:] if len(parts) % 2 else ()))
+
+
+def _word(node: Any) -> str:
+    """A word such as month, quoted or not."""
+    return str(node.name).lower() if type(node).__name__ in ("Var", "Literal") else f"{_named(node)}(...)"
+
+
+def _named(node: Any) -> str:
+    """What a part of the parsed tree is called."""
+    return node if isinstance(node, str) else str(getattr(node, "key", type(node).__name__))
 
 
 def bin_of(number: Expression, edges: Sequence[float]) -> Call:
     """The bin that a number is in: i where edges[i] <= x < edges[i + 1], null beyond them."""
-    if len(edges) < 2 or any(not math.isfinite(edge) for edge in edges):
+    if len(edges) < 2 or any(abs(edge) > LARGEST for edge in edges):
         raise AssertionError("bins have edges")
     return Call(op="bin_of", type="integer", args=(number,), edges=tuple(edges))

@@ -1,20 +1,40 @@
-"""Expressions as the SQL of an engine. Every text and name is written by us, and nothing here can fail."""
+"""Expressions as the SQL of an engine. Every text and name is written by us, and nothing here can fail.
+
+What an operation needs more than once gets a name first (`Dialect.once`), unless it is a column or a
+constant: so each part of an expression is written once, and SQL grows as the expression does.
+"""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
 
 from pbdp.tables.engines.dialects import Dialect
 from pbdp.tables.engines.interface import ColumnKind
-from pbdp.tables.expressions.tree import DATE_PARTS, LARGEST, SMALLEST, Call, Column, Constant, Expression
+from pbdp.tables.expressions.tree import (
+    COMPARED,
+    DATE_PARTS,
+    LARGEST,
+    SMALLEST,
+    Call,
+    Column,
+    Constant,
+    Expression,
+)
 
-_SIGNS = {
-    "add": "+", "sub": "-", "mul": "*", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-    "and": "AND", "or": "OR",
-}  # fmt: skip
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SIGNS = (*COMPARED, "+", "-", "*", "and", "or")
 _FUNCTIONS = ("abs", "least", "greatest", "coalesce")
+_CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+# Characters of a text that others are added to: whatever a row holds, no engine runs out of room.
+MOST_CHARACTERS = 1 << 16
+# Spark's floor is a BIGINT, which holds numbers up to 9.2e18.
+_FLOORED = 18.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +45,7 @@ class SqlWriter:
     kinds: Mapping[str, ColumnKind]
     column: Callable[[str], str]
     doubles: Mapping[str, str]
+    _names: Iterator[int] = field(default_factory=count, init=False, repr=False)
 
     def written(self, expression: Expression) -> str:
         """The expression, in parentheses."""
@@ -39,6 +60,8 @@ class SqlWriter:
 
     def constant(self, constant: Constant) -> str:
         match constant.value:
+            case None:
+                return self.dialect.null(constant.type)
             case bool():
                 return "(1 = 1)" if constant.value else "(1 = 0)"
             case float():
@@ -52,7 +75,9 @@ class SqlWriter:
         """A column as its type, null where it is no such thing."""
         name, held, dialect = self.column(column.name), self.kinds[column.name], self.dialect
         match column.type:
-            case "number":
+            case "any" if held not in ("integer", "number"):
+                return name
+            case "number" | "any":
                 number = self.doubles.get(column.name) or dialect.number(name, held)
                 there = (
                     f"{number} IS NOT NULL" if held in ("integer", "boolean") else dialect.is_number(number)
@@ -70,38 +95,95 @@ class SqlWriter:
         raise AssertionError("a column has a type of the data")
 
     def call(self, call: Call) -> str:  # noqa: PLR0911  # one for each operation
-        args, op, double = [self.written(part) for part in call.args], call.op, self.dialect.double
+        parts, op, dialect = call.args, call.op, self.dialect
+        match op:
+            case "/":
+                number, divisor = map(self.written, parts)
+                if isinstance(parts[1], Constant) and parts[1].value:
+                    return f"{number} / {divisor}"
+                return dialect.quotient(number, divisor, is_long=isinstance(parts[1], Call))
+            case "floor" | "round" | "ceil":
+                return self.rounded(call)
+            case "mod":
+                return self.once(parts[0], lambda x: self.once(parts[1], lambda y: dialect.remainder(x, y)))
+            case "ln":
+                zero = dialect.literal(0.0)
+                return self.once(parts[0], lambda x: f"CASE WHEN {x} > {zero} THEN ln({x}) END")
+            case "between":
+                low, high = map(self.written, parts[1:])
+                return self.once(parts[0], lambda x: f"{x} >= {low} AND {x} <= {high}")
+            case "||":
+                return dialect.first(" || ".join(map(self.cut, parts)), MOST_CHARACTERS)
+            case "bin_of":
+                return self.bin(call)
+        return self.plain(op, [self.written(part) for part in parts])
+
+    def plain(self, op: str, args: Sequence[str]) -> str:  # noqa: PLR0911  # one for each operation
+        """What needs each of its arguments once."""
         if op in _SIGNS:
-            return f" {_SIGNS[op]} ".join(args)
+            return f" {op} ".join(args)
         if op in _FUNCTIONS:
             return f"{op}({', '.join(args)})"
         match op:
-            case "div":
-                return f"{args[0]} / nullif({args[1]}, {self.dialect.literal(0.0)})"
             case "neg":
                 return f"-{args[0]}"
-            case "floor":
-                return self.dialect.floor(args[0])
-            case "ceil":
-                return f"-({self.dialect.floor(f'(-{args[0]})')})"
-            case "round":
-                return self.dialect.floor(f"({args[0]} + {self.dialect.literal(0.5)})")
             case "not":
                 return f"NOT {args[0]}"
-            case "isnull":
+            case "is null":
                 return f"{args[0]} IS NULL"
             case "in":
                 return f"{args[0]} IN ({', '.join(args[1:])})"
-            case "if":
-                otherwise = f" ELSE {args[2]}" if len(args) > 2 else ""
-                return f"CASE WHEN {args[0]} THEN {args[1]}{otherwise} END"
-            case "bin_of":
-                first, *inner, last = [self.dialect.literal(edge) for edge in call.edges]
-                inside = f"{args[0]} >= {first} AND {args[0]} < {last}"
-                return f"CASE WHEN {inside} THEN {_bin(args[0], inner, 0)} END"
-        if op not in DATE_PARTS:
-            raise AssertionError(f"SQL has no words for {op}")
-        return f"CAST({self.dialect.date_part(op, args[0])} AS {double})"
+            case "like":
+                return f"{args[0]} LIKE {args[1]} ESCAPE '!'"
+            case "lower":
+                return f"translate({args[0]}, '{_CAPITALS}', '{_CAPITALS.lower()}')"
+            case "case":
+                branches = [f"WHEN {args[i]} THEN {args[i + 1]} " for i in range(0, len(args) - 1, 2)]
+                otherwise = f"ELSE {args[-1]} " if len(args) % 2 else ""
+                return f"CASE {''.join(branches)}{otherwise}END"
+            case "days":
+                return f"CAST({self.dialect.days(*args)} AS {self.dialect.double})"
+        if op in DATE_PARTS:
+            return f"CAST({self.dialect.date_part(op, args[0])} AS {self.dialect.double})"
+        if op.startswith("to "):
+            return self.dialect.period(op.removeprefix("to "), args[0])
+        raise AssertionError(f"SQL has no words for {op}")
+
+    def once(self, part: Expression, write: Callable[[str], str]) -> str:
+        """SQL that needs a part several times."""
+        written = self.written(part)
+        return (
+            self.dialect.once(written, f"x{next(self._names)}", write)
+            if isinstance(part, Call)
+            else write(written)
+        )
+
+    def rounded(self, call: Call) -> str:
+        (part,) = call.args
+        if call.op == "ceil":
+            part = Call(op="neg", type="number", args=(part,))
+        elif call.op == "round":
+            part = Call(op="+", type="number", args=(part, Constant(type="number", value=0.5)))
+        if part.reach[0] < _FLOORED or not self.dialect.floors_whole:
+            floor = self.dialect.floor(self.written(part))
+        else:
+            floor = self.once(part, self.dialect.floor_of_any)
+        return f"-({floor})" if call.op == "ceil" else floor
+
+    def cut(self, part: Expression) -> str:
+        """A text that others are added to."""
+        written = self.written(part)
+        short = isinstance(part, Constant) or (isinstance(part, Call) and part.op == "||")
+        return written if short else self.dialect.first(written, MOST_CHARACTERS)
+
+    def bin(self, call: Call) -> str:
+        first, *inner, last = [self.dialect.literal(edge) for edge in call.edges]
+
+        def chosen(x: str) -> str:
+            return f"CASE WHEN {x} >= {first} AND {x} < {last} THEN {_bin(x, inner, 0)} END"
+
+        written, name = self.written(call.args[0]), f"x{next(self._names)}"
+        return self.dialect.once(written, name, chosen) if len(inner) > 1 else chosen(written)
 
 
 def _bin(number: str, edges: Sequence[str], first: int) -> str:

@@ -5,6 +5,9 @@ nearer to 0 than 10^-18. From there the bounds of every node are known before an
 the decimal exponents of the largest number and of the smallest one that is not 0. Doubles of at least 10^m
 are multiples of some unit of at least 10^(m-16), and so are their sums and differences. An expression whose
 numbers could leave 10^-300..10^300 is refused, so that no engine ever sees an overflow, an underflow or NaN.
+
+**The canonical text** is what a request is identified by: in the same language, with all types and
+parentheses written. It is read as the tree that it was written from.
 """
 
 from __future__ import annotations
@@ -18,22 +21,24 @@ from typing import Literal
 
 from pbdp.errors import InputError
 
-Type = Literal["number", "integer", "text", "boolean", "date", "time"]
+# `any` is what is only asked whether it is null.
+Type = Literal["number", "integer", "text", "boolean", "date", "time", "any"]
 Reach = tuple[float, float]
 
 LARGEST, SMALLEST = 1e18, 1e-18
-_FURTHEST = 300.0
-# Engines write some arguments more than once; a tree that would be longer than this is refused.
-_LONGEST = 20_000
-_SIGNS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/",
-    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-    "and": "and", "or": "or",
-}  # fmt: skip
-# Functions of a date or a time that give a number, by the names that engines have for them, too.
-DATE_PARTS = ("year", "quarter", "month", "day", "weekday", "hour")
+_FURTHEST = 300.0  # doubles end at 1.8e308 and lose digits below 2.2e-308
+MOST_LEVELS = 100
+# Derived columns are written out wherever they are used.
+_MOST_PARTS = 10_000
+LARGEST_WHOLE = 2.0**53  # the first double whose successor is not the next whole number
+COMPARED = ("=", "<>", "<", "<=", ">", ">=")
+_BETWEEN = (*COMPARED, "+", "-", "*", "/", "and", "or", "||")
+# Parts of dates and of times, by the names that engines have for them, too.
+DATE_PARTS = ("year", "quarter", "month", "week", "day", "isodow", "hour")
+# Where dates can be cut off to.
+PERIODS = ("year", "quarter", "month", "week")
 # What gives one of its arguments, up to the sign.
-_KEEPING = ("neg", "abs", "least", "greatest", "coalesce", "if")
+_KEEPING = ("neg", "abs", "least", "greatest", "coalesce", "case")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +63,14 @@ class Expression:
         raise NotImplementedError
 
     @cached_property
-    def length(self) -> int:
-        """How long it may become where arguments are written twice."""
-        return 1 + 2 * sum(part.length for part in self.parts)
+    def size(self) -> int:
+        """How many parts it is written with."""
+        return 1 + sum(part.size for part in self.parts)
+
+    @cached_property
+    def levels(self) -> int:
+        """How deeply it is nested."""
+        return 1 + max((part.levels for part in self.parts), default=0)
 
     def columns(self) -> Iterator[Column]:
         """The columns of the data that it reads."""
@@ -70,9 +80,9 @@ class Expression:
 
 @dataclass(frozen=True, kw_only=True)
 class Constant(Expression):
-    """A number, a text, a date, true or false."""
+    """A number, a text, a date, true or false; None is null, of its type."""
 
-    value: float | str | bool | datetime.date
+    value: float | str | bool | datetime.date | None
 
     @property
     def reach(self) -> Reach:
@@ -84,13 +94,15 @@ class Constant(Expression):
     @property
     def text(self) -> str:
         match self.value:
+            case None:
+                return f"{self.type}(null)"
             case bool():
                 return "true" if self.value else "false"
             case str():
-                return quoted(self.value, '"')
+                return quoted(self.value, "'")
             case float():
                 return repr(self.value)
-        return self.value.isoformat()
+        return f"date '{self.value.isoformat()}'"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +117,8 @@ class Column(Expression):
 
     @property
     def text(self) -> str:
-        return f"{self.type}({quoted(self.name, '`')})"
+        name = quoted(self.name, '"')
+        return name if self.type == "any" else f"{self.type}({name})"
 
     def columns(self) -> Iterator[Column]:
         yield self
@@ -113,7 +126,11 @@ class Column(Expression):
 
 @dataclass(frozen=True, kw_only=True)
 class Call(Expression):
-    """An operation on others. `edges` are those of `bin_of`: the number of the bin that a number is in."""
+    """An operation on others: `op` is how SQL writes it. `edges` are those of `bin_of`.
+
+    `case` has a condition and a value in turn, and what else it is. `like` has its pattern with `!` as the
+    escape. `days` is the difference of dates; the parts of dates and their periods are operations, too.
+    """
 
     op: str
     args: tuple[Expression, ...]
@@ -124,51 +141,80 @@ class Call(Expression):
         if largest > _FURTHEST or smallest < -_FURTHEST:
             remedy = "Split it into columns that are summed up by themselves, or count in other units."
             raise InputError("expression", "of numbers that fit", "one with too many products", remedy)
-        if self.length > _LONGEST:
-            raise InputError("expression", "shorter", "one that is nested too deeply", "Use derived columns.")
+        if self.levels > MOST_LEVELS:
+            raise InputError("expression", f"nested at most {MOST_LEVELS} levels deep", "more")
+        if self.size > _MOST_PARTS:
+            rule = f"of at most {_MOST_PARTS:,} parts, with its derived columns written out"
+            raise InputError("expression", rule, "more")
 
     @property
     def parts(self) -> tuple[Expression, ...]:
         return self.args
 
+    @property
+    def values(self) -> tuple[Expression, ...]:
+        """What it may give, of `case` and of those that choose among their arguments."""
+        if self.op != "case":
+            return self.args
+        return (*self.args[1::2], *(self.args[-1:] if len(self.args) % 2 else ()))
+
     @cached_property
-    def reach(self) -> Reach:
+    def reach(self) -> Reach:  # noqa: PLR0911  # one for each kind of operation
         if self.type != "number":
             return 0.0, 0.0
         if self.op in DATE_PARTS:
             return 4.0, 0.0
-        branches = self.args[1:] if self.op == "if" else self.args
-        largest = max(part.reach[0] for part in branches)
-        smallest = min(part.reach[1] for part in branches)
+        largest = max(part.reach[0] for part in self.values)
+        smallest = min(part.reach[1] for part in self.values)
         match self.op:
-            case "add" | "sub":
+            case "+" | "-":
                 return largest + 1, smallest - 16
-            case "mul":
-                return sum(part.reach[0] for part in branches), sum(part.reach[1] for part in branches)
-            case "div":
-                (most, least), (most_below, least_below) = branches[0].reach, branches[1].reach
+            case "*":
+                return sum(part.reach[0] for part in self.args), sum(part.reach[1] for part in self.args)
+            case "/":
+                (most, least), (most_below, least_below) = self.args[0].reach, self.args[1].reach
                 return most - least_below, least - most_below
             case "floor" | "ceil" | "round":
                 return max(largest, 0.0) + 1, 0.0
+            case "mod":
+                return math.log10(LARGEST_WHOLE), 0.0
+            case "ln":
+                # at most ln(10^300); next to 1 it is as small as 1's distance to the next double
+                return math.log10(_FURTHEST * math.log(10.0)), -16.0
+            case "days":
+                return math.log10(datetime.date.max.toordinal()), 0.0
         if self.op in _KEEPING:
             return largest, smallest
         raise AssertionError(f"nobody said how large {self.op} can be")
 
     @property
-    def text(self) -> str:
+    def text(self) -> str:  # noqa: PLR0911  # one for each way of writing
         texts = [part.text for part in self.args]
-        if self.op in _SIGNS:
-            return f"({f' {_SIGNS[self.op]} '.join(texts)})"
-        match self.op:
+        op = "-" if self.op == "days" else self.op
+        if op in _BETWEEN:
+            return f"({f' {op} '.join(texts)})"
+        match op:
             case "neg":
                 return f"(-{texts[0]})"
             case "not":
                 return f"(not {texts[0]})"
-            case "isnull":
+            case "is null":
                 return f"({texts[0]} is null)"
             case "in":
-                return f"({texts[0]} in [{', '.join(texts[1:])}])"
-        return f"{self.op}({', '.join(texts)})"
+                return f"({texts[0]} in ({', '.join(texts[1:])}))"
+            case "between":
+                return f"({texts[0]} between {texts[1]} and {texts[2]})"
+            case "like":
+                return f"({texts[0]} like {texts[1]} escape '!')"
+            case "case":
+                branches = [f"when {texts[i]} then {texts[i + 1]} " for i in range(0, len(texts) - 1, 2)]
+                otherwise = f"else {texts[-1]} " if len(texts) % 2 else ""
+                return f"case {''.join(branches)}{otherwise}end"
+        if op in DATE_PARTS:
+            return f"extract({op} from {texts[0]})"
+        if op.startswith("to "):
+            return f"date_trunc('{op.removeprefix('to ')}', {texts[0]})"
+        return f"{op}({', '.join(texts)})"
 
 
 def quoted(text: str, mark: str) -> str:

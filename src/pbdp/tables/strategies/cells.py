@@ -39,8 +39,7 @@ class Cells(Strategy):
 
     @property
     def parts(self) -> Mapping[str, Moves]:
-        cells = min(self.change.people * self.change.cells, len(self.margins.cells))
-        return {self.label: Moves(numbers=cells, steps=self.change.steps)}
+        return {self.label: self.change.of_rows(self.change.cells, len(self.margins.cells))}
 
     def answers(self, cells: Index) -> dict[str, Index]:
         return {self.label: cells}

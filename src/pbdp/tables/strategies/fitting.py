@@ -17,7 +17,7 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.grids import grids_of
-from pbdp.planning.planner import FAMILIES
+from pbdp.planning.planner import joint_families
 from pbdp.planning.together.search import fitted, is_concave, is_like, light_parts, ranked, simple
 from pbdp.tables.numbers import Asked, on_whole
 from pbdp.tables.query import Query
@@ -72,21 +72,21 @@ class Shapes:
 
     def of(self, asked: Requirement, *, concave: bool, light: bool) -> list[Design]:
         """The best laws: log-concave ones, then others unless `concave`; simple ones for a `light` part."""
-        long = _width_in_steps(asked) > LONG
+        long, every = _width_in_steps(asked) > LONG, joint_families(asked)
         like = next((one for one in self._known if is_like((asked, False), (one.asked, False))), None)
         if like is not None:
-            few = simple(FAMILIES) if long else FAMILIES
+            few = simple(every) if long else every
             factor, grid = _width_in_steps(asked) / _width_in_steps(like.asked), grids_of(asked)[0]
             known = (one for one in like.smooth if one.kernel.family in few)
             smooth = [replace(one.stretched(factor), grid=grid) for one in known]
             if concave or long or like.best is None:
                 return smooth
             return [*smooth, *_others(ranked(asked, (like.best,)))]
-        families = simple(FAMILIES) if light or long else FAMILIES
+        families = simple(every) if light or long else every
         if concave:
             return list(fitted(asked, families, concave=True))
         laws = ranked(asked, families)
-        smooth = [one for one in laws if is_concave(one)] or list(fitted(asked, FAMILIES, concave=True))
+        smooth = [one for one in laws if is_concave(one)] or list(fitted(asked, every, concave=True))
         others = _others(laws)
         if not light and not long:
             best = others[0].kernel.family if others and laws[0] is others[0] else None

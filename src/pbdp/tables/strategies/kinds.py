@@ -12,15 +12,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, shown
 from pbdp.mechanism.grid import LARGEST_FACTOR, grid_of_step, step_of_at_least
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.tables.margins import Margins, RunningMargin, parents
 from pbdp.tables.numbers import Asked
 from pbdp.tables.query import Query
-from pbdp.tables.strategies.apart import Alone, Apart
 from pbdp.tables.strategies.cells import Cells
 from pbdp.tables.strategies.cumulative import MOST_CORNERS
+from pbdp.tables.strategies.independent import IndependentPeople, IndependentSums
 from pbdp.tables.strategies.joint import FIRST_SIGMA, largest_sigma, share_of_tables
 from pbdp.tables.strategies.residual import Residual
 from pbdp.tables.strategies.residual_weights import (
@@ -62,9 +62,10 @@ def change_of(query: Query, asked: Asked, step: float | None = None, *, rows: bo
     signed = value is not None and (quantity.of == "sum from the middle" or value.fixed.low < 0)
     return Change(
         cells=min(query.groups_of_one, len(_margins(query).cells)),
-        steps=grid.sensitivity_in_steps(quantity.sensitivity(query.neighbors)),
+        steps=grid.sensitivity_in_steps(quantity.alone),
         people=Neighbors(query.neighbors).people,
         signed=signed,
+        swapped=grid.sensitivity_in_steps(quantity.sensitivity(query.neighbors)),
         lost=grid.lost,
         step=grid.step,
         rows_rounded=rows,
@@ -80,7 +81,7 @@ def step_of(query: Query, asked: Asked, lost: Mapping[int, float] | None = None)
     quantity, margins = asked.quantity, _margins(query)
     if quantity.is_whole and lost is None:
         return 1.0
-    sensitivity = quantity.sensitivity(query.neighbors)
+    sensitivity = quantity.alone
     one = Change(cells=min(query.groups_of_one, len(margins.cells)), steps=1)
     costs = {}
     for at, width in asked.widths.items():
@@ -195,19 +196,19 @@ def _measured(
     return _made(Separate, query, asked, change, measured=made, upward=shared)
 
 
-def _apart(query: Query, asked: Asked) -> Strategy | None:
+def _independent_people(query: Query, asked: Asked) -> Strategy | None:
     """People who may be in several cells do not add up."""
     if asked.quantity.of != "people" or query.groups_of_one == 1:
         return None
-    return Apart(label=asked.label, margins=_margins(query), change=change_of(query, asked))
+    return IndependentPeople(label=asked.label, margins=_margins(query), change=change_of(query, asked))
 
 
-def _alone(query: Query, asked: Asked, change: Change | None = None) -> Strategy | None:
+def _independent_sums(query: Query, asked: Asked, change: Change | None = None) -> Strategy | None:
     """Others need not add up if the query says so."""
     if query.add_up:
         return None
     change = change or _of_rows(query, asked, dict.fromkeys(asked.widths, 1.0))
-    return _made(Alone, query, asked, change)
+    return _made(IndependentSums, query, asked, change)
 
 
 def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Strategy:
@@ -225,10 +226,10 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
             made = _measured(query, asked, places, upward, rows=rows) if fits else None
             if isinstance(made, Separate) and "shared" in record:
                 made = replace(made, shared=True) if made.can_be_shared else None
-        case {"kind": "apart"}:
-            made = _apart(query, asked)
-        case {"kind": "alone"} if _apart(query, asked) is None:
-            made = _alone(query, asked, change_of(query, asked, rows=rows))
+        case {"kind": "independent people"}:
+            made = _independent_people(query, asked)
+        case {"kind": "independent sums"} if _independent_people(query, asked) is None:
+            made = _independent_sums(query, asked, change_of(query, asked, rows=rows))
         case {"kind": "residual", "weights": [*listed]} if margins.is_grid:
             weights, cumulative = _weights_from(margins, listed), record.get("cumulative", False) is True
             short = record.get("short", MOST_KEYS)
@@ -242,7 +243,7 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
         case _:
             made = None
     if made is None or made.record() != dict(record):
-        raise InputError(f"strategy of {asked.label}", "one of several tables", ascii(record.get("kind")))
+        raise InputError(f"strategy of {asked.label}", "one of several tables", shown(record.get("kind")))
     return made
 
 
@@ -321,14 +322,14 @@ RUNNING_KINDS: tuple[Kind, ...] = (_cells, _running)
 
 def strategies_of(query: Query, asked: Asked) -> list[Strategy]:
     """Those that a number may have; what need not add up may have noise of its own for every table."""
-    apart = _apart(query, asked)
-    if apart is not None:
-        return [apart]
+    people = _independent_people(query, asked)
+    if people is not None:
+        return [people]
     kinds = KINDS if query.running is None else RUNNING_KINDS
-    made = (kind(query, asked) for kind in (*kinds, _alone))
+    made = (kind(query, asked) for kind in (*kinds, _independent_sums))
     return [strategy for strategy in made if strategy is not None]
 
 
 def simplest(query: Query, asked: Asked) -> Strategy:
     """Noise on the cells, or on every table where these do not add up."""
-    return _apart(query, asked) or _cells(query, asked)
+    return _independent_people(query, asked) or _cells(query, asked)

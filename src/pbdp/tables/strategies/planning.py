@@ -8,6 +8,7 @@ is then brought to the certified widths of the tables, and certified as it will 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,10 +20,11 @@ from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import SPLIT
-from pbdp.planning.likely import gaussian_mean
+from pbdp.planning.inverse import narrowest
 from pbdp.planning.plan import Part, Plan, number_design
-from pbdp.planning.together import narrowest_together, plan_together
 from pbdp.planning.together.joint import joint_part, plan_of_parts, release_of
+from pbdp.planning.together.search import plan_together
+from pbdp.root_finding import least_enough
 from pbdp.tables.estimates import spread_of
 from pbdp.tables.numbers import Asked, Number, touched_number
 from pbdp.tables.plan import TablePlan
@@ -236,8 +238,24 @@ def _is_beaten(choice: Mapping[str, Way], least: float, delta: float) -> bool:
     """
     if not any(strategy.joint for strategy, _ in choice.values()) or least == 0:
         return False
-    most = gaussian_mean(min(least, MOST_JOINT), delta) * (1 + GAINED)
+    most = gaussian_shift(min(least, MOST_JOINT), delta) * (1 + GAINED)
     return math.sqrt(math.fsum(map(_cost, choice.values()))) > most
+
+
+def gaussian_shift(epsilon: float, delta: float) -> float:
+    """The sensitivity over sigma at which Gaussian noise has this epsilon at delta, but for rounding.
+
+    delta = Phi(m/2 - eps/m) - e^eps Phi(-m/2 - eps/m) (Balle and Wang 2018).
+    """
+
+    def short(sigma: float) -> float:
+        near, far = (epsilon * sigma + side / (2 * sigma) for side in (-1, 1))
+        tail = math.erfc(far / math.sqrt(2))
+        # e^eps overflows only where the tail is 0
+        other = math.exp(epsilon + math.log(tail)) if tail > 0 else 0.0
+        return math.log(max(math.erfc(near / math.sqrt(2)) - other, sys.float_info.min) / (2 * delta))
+
+    return 1 / least_enough(short, 1 / epsilon, beside=2.0)
 
 
 def _ways(
@@ -324,7 +342,7 @@ def _narrowest(query: Query, epsilon: float) -> TablePlan:
             made[touched.label] = touched.requirement
         return made
 
-    plan = narrowest_together(requirements, epsilon, quick=True)
+    plan = narrowest(requirements, lambda asked: plan_together(asked, quick=True), epsilon)
     return several(1.0).table_plan(plan)
 
 

@@ -26,9 +26,22 @@ With G(E) the sum of a_B²·g_B(E), k cells that move by s have a squared length
 
     s²·(k·G(all) + k·(k - 1)·max over E of G(E)),
 
-with |G(E)| where cells may move either way. A replaced person at most doubles the length; where cells only
-move up the squares add up, and twice the most negative G(E) for every pair of cells. Everything is one
-release of rounded Gaussian noise by that length (`strategy`). Which weights are good: `residual_weights`.
+with |G(E)| where cells may move either way.
+
+*A person is replaced.* Let u be what the new rows add and v what the old ones do, in at most k cells each.
+
+- Cells only move up, by at most s. |u - v|² is convex in each of the moves, so all of them are 0 or s: l
+  cells of u and m of v. With J >= 0 at least G(E) for any two cells, and g the least G(E), that of one cell
+  with itself too, |u - v|² <= s²·(l·G(all) + l·(l - 1)·J + m·G(all) + m·(m - 1)·J - 2·l·m·g). That is convex
+  in l and in m, so l and m are 0 or k: the larger of what one person moves, and of twice that less 2·k²·s²·g.
+  What both move alike, a total say, is in G and in g, and is gone. And |u - v| is at most twice the length of
+  what one moves.
+- They move either way. j cells that both are in move by at most S, and 2(k - j) by s. With A at least |G(E)|
+  for any two cells, |u - v|² <= (j·S² + 2(k - j)·s²)·(G(all) - A) + (j·S + 2(k - j)·s)²·A, where A <= G(all):
+  convex in j, so j is 0 or k.
+
+Everything is one release of rounded Gaussian noise by that length (`strategy`). Which weights are good:
+`residual_weights`.
 
 **Error.** (1) is a weighted sum of independent noises (`joint`), rounded (`rounding`, or `cumulative`).
 """
@@ -102,13 +115,15 @@ class Residual(JointStrategy):
             and all(self.margins.lengths[i] > 1 for i in everywhere - set(same))
         ]
         cells, steps = change.cells, change.steps
-        joint = max((abs(one) if change.signed else one for one in others), default=0)
-        alone = cells * single + cells * (cells - 1) * max(joint, 0)
+        if change.signed:
+            largest = max(map(abs, others), default=0)
+            moved = [(cells, steps)] if change.people == 1 else [(2 * cells, steps), (cells, change.both)]
+            return max(one**2 * (n * single + n * (n - 1) * largest) for n, one in moved)
+        alone = cells * single + cells * (cells - 1) * max([0, *others])
         if change.people == 1:
             return steps**2 * alone
-        apart = max((-one for one in others), default=0)
-        added = 2 * alone + 2 * cells**2 * max(apart, 0)
-        return steps**2 * (4 * alone if change.signed else min(4 * alone, added))
+        both = 2 * alone - 2 * cells**2 * min([single, *others])
+        return steps**2 * max(alone, min(4 * alone, both))
 
     def gram(self, same: Columns) -> int:
         """The inner product of what two cells with the same keys in these columns move, by one step each."""

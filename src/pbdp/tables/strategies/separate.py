@@ -391,19 +391,15 @@ def moves_of(table: Margin, change: Change) -> Moves:
     largest = int(table.sizes.max())
     cells = min(change.cells, len(table.of_cell))
     if largest == 1:
-        return Moves(numbers=min(change.people * cells, len(table)), steps=change.steps)
+        return change.of_rows(cells, len(table))
     if len(table) == 1:
-        # where a person is replaced, one adds to it and the other takes away
-        both = change.people if change.signed else 1
-        return Moves(numbers=1, steps=change.steps * cells * both)
+        return change.of_total(cells)
     if cells == 1:
-        return Moves(numbers=min(change.people, len(table)), steps=change.steps)
-    return Moves(
-        numbers=change.people,
-        steps=change.steps * cells,
-        laws=change.people * (cells + 1),
-        concave=True,
-    )
+        return change.of_rows(1, len(table))
+    rows = change.people * (cells + 1)
+    if change.people == 2 and change.signed:
+        return Moves(numbers=1, steps=2 * change.steps * cells, laws=rows, concave=True)
+    return Moves(numbers=change.people, steps=change.steps * cells, laws=rows, concave=True)
 
 
 def shared_moves(margins: Margins, change: Change) -> Moves:

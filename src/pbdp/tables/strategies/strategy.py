@@ -1,7 +1,8 @@
 """A strategy: whole-number questions about the cells that get noise, and tables that follow from the answers.
 
 **Setting.** x holds a whole number of steps for every cell (`pbdp.tables.margins`). One person changes at
-most k cells of it, each by at most s steps, or two people do where one is replaced. A strategy asks A·x, A a
+most k cells of it, each by at most s steps, or two people do where one is replaced: then a cell that both are
+in moves by at most S steps, s <= S <= 2·s (S = s where nobody moves a cell down). A strategy asks A·x, A a
 matrix of whole numbers, adds noise z to every row, all of it independent and drawn from tables of whole
 weights, and publishes tables that are functions of y = A·x + z. Rows come in parts: rows of one part have
 noise of one design. What follows is post-processing, so privacy is that of y; and so is what becomes of rows
@@ -14,7 +15,14 @@ remains is to dominate each part over *all* c that one person may cause:
 
 - *Cells.* At most k rows move, each by at most s. A table that never rises away from zero is dominated at its
   largest move, so the part is k releases with sensitivity s. The same for rows of groups of one cell each.
-- *One row.* A total moves by k·s at most: one release with that sensitivity.
+  Where a person is replaced, j rows that both are in move by S and 2(k - j) others by s, for some j from 0 to
+  k, and some of them by less: all of these are 2k releases with sensitivity S. Log-concave noise is k
+  releases with sensitivity 2·s as well: pair the 2(k - j) rows, and each pair is dominated by one row that
+  moves by 2·s (the lemma below), as is each of the j rows, S being no more than that. It is the least of the
+  two that is taken; where S = s they are alike, and the first needs no lemma.
+- *One row.* A total moves by k·s at most: one release with that sensitivity. Where a person is replaced, what
+  is added to one cell and taken from another is S together, but for rounding of both: k·min(S + 1, 2·s) if
+  values may be negative, and else still k·s.
 - *Sums over groups of cells.* Some rows move, by c_1, c_2, ... with c_1 + c_2 + ... <= k·s in size.
 
   **Lemma (moves add up).** Let the law of the noise be log-concave on the whole numbers, p(n)² >=
@@ -30,8 +38,9 @@ remains is to dominate each part over *all* c that one person may cause:
   that level. That is the power of the best test of one row moved by a + b, at every level, and so it
   dominates (Blackwell 1953; Dong, Roth and Su 2022, theorem 2.10).                                        ∎
 
-  So the part is one release with sensitivity k·s (two, where a person is replaced: the rows that gain move by
-  what the one adds, those that lose by what the other takes).
+  So the part is one release with sensitivity k·s. Where a person is replaced it is two, if no value is
+  negative: the rows that gain move by what the one adds, those that lose by what the other takes. If some
+  are, it is one with sensitivity 2·k·s.
 - *A total that is shared.* Let a person be replaced, and no value be negative. If one adds α in all cells and
   the other takes β, the sums over groups of cells move by α and by β in all, and their total by α - β. Let
   α >= β, and let all of these rows have noise of one log-concave and even law. The groups are dominated by
@@ -93,14 +102,17 @@ Designs = Mapping[str, Design]
 class Change:
     """What one person can do: at most `cells` cells, each by at most `steps`; `people` where one is replaced.
 
-    `signed` says that some may be moved up and others down. `lost` is what rounding to a `step` takes of
-    every cell (`Grid.lost`), or of every row, if cells are added up as they are and only `rows_rounded`.
+    `signed` says that some may be moved up and others down; a cell that two people are in then moves by
+    `swapped` steps at most, twice as many as one moves it unless less is known. `lost` is what rounding to a
+    `step` takes of every cell (`Grid.lost`), or of every row, if cells are added up as they are and only
+    `rows_rounded`.
     """
 
     cells: int
     steps: int
     people: int = 1
     signed: bool = False
+    swapped: int | None = None
     lost: Fraction = Fraction(0)
     step: float = 1.0
     rows_rounded: bool = False
@@ -108,6 +120,26 @@ class Change:
     def __post_init__(self) -> None:
         if self.people not in (1, 2):
             raise InputError("neighbors", "those of one person or two for several tables", f"{self.people}")
+
+    @property
+    def both(self) -> int:
+        """The most steps that a cell moves which two people are in."""
+        if self.people == 1 or not self.signed:
+            return self.steps
+        return 2 * self.steps if self.swapped is None else self.swapped
+
+    def of_total(self, cells: int) -> Moves:
+        """What is moved of the sum of all cells; proved above."""
+        both = self.steps if self.both == self.steps else min(self.both + 1, 2 * self.steps)
+        return Moves(numbers=1, steps=both * cells)
+
+    def of_rows(self, cells: int, rows: int) -> Moves:
+        """What is moved of `rows` rows of one cell each, of at most `cells` by one person; proved above."""
+        numbers = min(self.people * cells, rows)
+        plain, paired = Moves(numbers=numbers, steps=self.both), min(cells, rows)
+        if self.both == self.steps or paired == numbers or 2 * paired * self.steps > numbers * self.both:
+            return plain
+        return Moves(numbers=paired, steps=2 * self.steps, laws=numbers + paired, concave=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import pytest
 
 import pbdp
 from pbdp import tables
-from pbdp.tables.measure_words import MEASURES, NAMED, TEXTS, class_names, kind_names
+from pbdp.tables.measure_kinds import MEASURES, NAMED, TEXTS, class_names, kind_names
 from pbdp.tables.query_record import KINDS
 
 

@@ -1,5 +1,8 @@
 """Where the rows that DuckDB reads may be: in files, in memory, in a relation, in a database file.
 
+Polars frames are handed over as Arrow tables, text without a copy. A lazy frame is run by Polars' streaming
+engine, for the columns of the query alone.
+
 DuckDB takes names that differ in case alone for one. A column that is asked for is found by its exact name,
 and refused where another one could be taken for it.
 
@@ -17,30 +20,34 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from pbdp.columns.given import comes_from
+from pbdp.columns.arrays import comes_from
 from pbdp.errors import InputError, MissingPackageError
 from pbdp.release.publisher import is_number
 from pbdp.tables.engines.dialects import DUCKDB
 from pbdp.tables.engines.files import TableFiles
+from pbdp.tables.engines.interface import EngineError
 from pbdp.tables.engines.sql import name_parts
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow as pa
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
     # Gives a connection, the same one each time.
     Connect = Callable[[], DuckDBPyConnection]
 
+R = TypeVar("R")
+
 # DuckDB's types for those of Arrow, as far as they were asked for.
 _TYPES: dict[pa.DataType, str] = {}
 _ALL_DIGITS = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
-class Held(Protocol):
+class Scan(Protocol):
     """Where the rows are."""
 
     @property
@@ -55,7 +62,7 @@ class Held(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldFiles:
+class FileScan:
     """Parquet or CSV files."""
 
     files: TableFiles
@@ -79,7 +86,7 @@ class HeldFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HeldFrame:
+class FrameScan:
     """A table in memory: Arrow table or data set, pandas, or a mapping of columns."""
 
     frame: Any
@@ -97,7 +104,40 @@ class HeldFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HeldRelation:
+class PolarsScan:
+    """A Polars frame, eager or lazy; a lazy one is run for each query.
+
+    Categories are handed over as their text, because their numbers depend on other rows, and whole numbers
+    of 128 bits, which Arrow does not have, with all their digits.
+    """
+
+    frame: pl.DataFrame | pl.LazyFrame
+    place: None = None
+
+    def types(self, connect: Connect, columns: Sequence[str] | None = None) -> Mapping[str, str]:
+        schema = _of_polars(self.frame.lazy().collect_schema)
+        wanted = schema.names() if columns is None else columns
+        return {name: _type_of(connect, _arrow_type(schema[name])) for name in wanted}
+
+    def opened(self, connection: DuckDBPyConnection, columns: Sequence[str]) -> str:
+        import polars as pl
+
+        schema = _of_polars(self.frame.lazy().collect_schema)
+        _check_apart(columns, columns)
+        wanted = columns or schema.names()[:1]
+        # by its place in the schema: pl.col("*") and pl.col("^a.*$") would mean other columns
+        places = {name: place for place, name in enumerate(schema)}
+        chosen = self.frame.lazy().select(
+            pl.nth(places[name]).cast(pl.String) if _goes_as_text(schema[name]) else pl.nth(places[name])
+            for name in wanted
+        )
+        rows = _of_polars(lambda: chosen.collect(engine="streaming"))
+        connection.register("data", rows.to_arrow(compat_level=pl.CompatLevel.newest()))
+        return "data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RelationScan:
     """A relation of a DuckDB connection that the user has."""
 
     relation: DuckDBPyRelation
@@ -121,7 +161,7 @@ class HeldRelation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldDatabase:
+class DatabaseScan:
     """A table or view in a DuckDB database file, which is opened for reading only."""
 
     path: Path
@@ -146,7 +186,9 @@ class HeldDatabase:
 
 
 def _check_apart(columns: Sequence[str], among: Sequence[str]) -> None:
-    """Refuse a column that DuckDB could mistake for another."""
+    """Refuse a column that DuckDB could mistake for another, or cannot name."""
+    if "" in columns:
+        raise InputError("columns", "named", "one with an empty name", "Rename it.")
     folded = [name.casefold() for name in among]
     if alike := sorted(name for name in columns if folded.count(name.casefold()) > 1):
         remedy = "Rename one of them."
@@ -173,6 +215,48 @@ def _type_of(connect: Connect, kind: pa.DataType | None) -> str:
         except duckdb.Error:
             return "other"
     return _TYPES[kind]
+
+
+# ------------------------------------------------------------------------------------------ Polars as Arrow
+
+
+def _of_polars(run: Callable[[], R]) -> R:
+    """What Polars gives; errors are told without their message, which may quote the data."""
+    import polars as pl
+
+    failure = ""
+    try:
+        return run()
+    except pl.exceptions.PanicException:
+        failure = "PanicException"
+    except Exception as error:  # noqa: BLE001  # a lazy frame runs the user's own functions
+        failure = type(error).__name__
+    # raised here rather than where it was caught, so that the original does not hang on to it
+    raise EngineError(f"Polars {pl.__version__}", failure)
+
+
+def _goes_as_text(held: pl.DataType) -> bool:
+    import polars as pl
+
+    return isinstance(held, pl.Categorical | pl.Enum) or _is_long(held)
+
+
+def _is_long(held: pl.DataType) -> bool:
+    return str(held) in ("Int128", "UInt128")  # the second is newer than the oldest Polars that is taken
+
+
+def _arrow_type(held: pl.DataType) -> pa.DataType | None:
+    """The Arrow type that a column counts as; None for Python objects."""
+    import polars as pl
+    import pyarrow as pa
+
+    if isinstance(held, pl.Object):
+        return None
+    if _goes_as_text(held):
+        return pa.int64() if _is_long(held) else pa.string()
+    return (
+        pl.DataFrame(schema={"c": held}).to_arrow(compat_level=pl.CompatLevel.newest()).schema.field(0).type
+    )
 
 
 # ------------------------------------------------------------------------------- tables in memory as Arrow

@@ -11,7 +11,7 @@ import pytest
 from pbdp.noise.kernel import Array, Index
 from pbdp.tables.keys import crossed, key_column
 from pbdp.tables.margins import Margins, summed
-from pbdp.tables.strategies.shares import above_zero
+from pbdp.tables.nonnegative import above_zero
 
 NESTED = (("a", "b"), ("a",), ())
 BOTH_WAYS = (("a", "b"), ("a",), ("b",), ())

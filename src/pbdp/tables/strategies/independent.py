@@ -24,7 +24,7 @@ from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Stra
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EveryTable(Strategy):
+class IndependentTables(Strategy):
     """A part for each table, published as it is."""
 
     adds_up: ClassVar[bool] = False
@@ -55,10 +55,10 @@ class EveryTable(Strategy):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Apart(EveryTable):
+class IndependentPeople(IndependentTables):
     """People: one person moves as many groups of a table as they have cells, each by one."""
 
-    kind: ClassVar[str] = "apart"
+    kind: ClassVar[str] = "independent people"
 
     @property
     def parts(self) -> Mapping[str, Moves]:
@@ -81,10 +81,10 @@ class Apart(EveryTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alone(EveryTable):
+class IndependentSums(IndependentTables):
     """Rows and sums, on request; what one person moves of a table is proved in `strategy`."""
 
-    kind: ClassVar[str] = "alone"
+    kind: ClassVar[str] = "independent sums"
 
     @property
     def parts(self) -> Mapping[str, Moves]:
@@ -104,10 +104,12 @@ class Alone(EveryTable):
         return {tables[at]: rows for at, rows in found.items()}
 
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
-        return EveryTable.widths(self, designs, table, confidence) + self._lost(table)
+        return IndependentTables.widths(self, designs, table, confidence) + self._lost(table)
 
     def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
-        return EveryTable.room(self, designs, table, confidence, width - float(np.max(self._lost(table))))
+        return IndependentTables.room(
+            self, designs, table, confidence, width - float(np.max(self._lost(table)))
+        )
 
     def _lost(self, table: int) -> Array:
         """What rounding to steps adds to the error of each group: of its cells, or of its own row."""

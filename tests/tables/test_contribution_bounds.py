@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from pbdp import Budget, Ledger
-from pbdp.errors import ContradictionError, InputError
+from pbdp.errors import ContradictionError, InputError, PbdpError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.tables import Count, People, Query, ReleasedTable, Sum, verify_manifest
 from pbdp.tables.bounded import Aggregates
+from pbdp.tables.contribution_bounds import touched_counts, touched_released, touched_words, without_bounds
 from pbdp.tables.numbers import TOUCHED, numbers_of
 from pbdp.tables.query_record import query_from_record, query_record
-from pbdp.tables.touched import touched_counts, touched_released, touched_words, without_bounds
 from tests.tables.asking import query
 
 # 40 people: 10 in three cities, 10 with four rows in one, 10 with a large value, 10 whom nothing touches.
@@ -57,19 +57,19 @@ def test_its_noise_is_a_part_of_the_plan_for_five_numbers_of_sensitivity_one(nei
 
 
 def test_it_costs_more_than_nothing_and_by_itself_little() -> None:
-    alone, unasked, cheap, dear = (
+    alone, unasked, said, dear = (
         asked(bounds_touched=width).plan().epsilon for width in (False, None, True, 3)
     )
     assert alone < unasked <= 1.01 * alone
-    assert unasked < cheap < 1.05 * alone
-    assert cheap < dear
+    assert said == unasked < dear
 
 
-def test_a_query_without_it_is_what_it_was() -> None:
-    # requests of earlier versions are known by this
+def test_a_query_that_does_not_say_leaves_it_out() -> None:
     assert "bounds_touched" not in query_record(asked(bounds_touched=None))
-    assert query_from_record(query_record(asked(bounds_touched=None)), touched=False).bounds_touched is False
-    for width in (True, False, None, 3.0):
+    assert query_from_record(query_record(asked(bounds_touched=None))).bounds_touched is None
+    # true is what happens anyway, where it may
+    assert asked(bounds_touched=True).bounds_touched is None
+    for width in (False, None, 3.0):
         assert query_from_record(query_record(asked(bounds_touched=width))).bounds_touched == width
 
 
@@ -97,7 +97,7 @@ def test_parts_are_counted_by_the_first_bound_that_cut() -> None:
         sums=(),
         touched=np.array([1, 2, 4, 8, 16, 32, 64, 128]),
     )
-    parts, each = (numbers_of(asked(bounds_touched=width))[-1].quantity for width in (None, True))
+    parts, each = (numbers_of(asked(bounds_touched=width))[-1].quantity for width in (None, 3))
     assert parts.answers(found).tolist() == [1, 2 + 8 + 32 + 128, 4 + 64, 16]
     assert each.answers(found).tolist() == [255, 254, 170, 204, 240]
 
@@ -116,21 +116,26 @@ def test_the_width_of_a_sum_of_parts_is_that_of_the_convolution() -> None:
         assert law[far <= width - 1].sum() < 0.95
 
 
-def test_what_was_paid_without_it_comes_back_without_it(tmp_path: Path) -> None:
+def test_the_same_request_comes_back_and_one_that_tells_less_is_another(tmp_path: Path) -> None:
     data = tmp_path / "rows.csv"
     lines = zip(*DATA.values(), strict=True)
     data.write_text("who,city,spend\n" + "".join(f"{who},{city},{spend}\n" for who, city, spend in lines))
     with Ledger.create(str(tmp_path / "ledger.db")) as opened:
         budget = Budget.create(opened, "shop", epsilon=100, delta=1e-3)
-        for key in (None, "one"):
-            before = asked(bounds_touched=False).plan().release(data, budget=budget, key=key)
+        for key, told in ((None, None), ("one", None), (None, False), ("two", False)):
+            before = asked(bounds_touched=told).plan().release(data, budget=budget, key=key)
             spent = budget.spent
-            again = asked(bounds_touched=None).plan().release(data, budget=budget, key=key)
+            again = asked(bounds_touched=told).plan().release(data, budget=budget, key=key)
+            assert before.payment is not None
             assert again.payment is not None
-            assert again.payment.repeated
+            assert (before.payment.repeated, again.payment.repeated) == (False, True)
             assert budget.spent == spent
             assert again.columns["count"].tolist() == before.columns["count"].tolist()
-            assert again.bounds_touched == ()
+            assert again.bounds_touched == before.bounds_touched
+        spent = budget.spent
+        with pytest.raises(PbdpError, match="one"):
+            asked(bounds_touched=False).plan().release(data, budget=budget, key="one")
+        assert budget.spent == spent
 
 
 def test_it_is_refused_where_nothing_is_cut_and_for_no_width() -> None:

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.checks import Check, FaultError, MissingError, UnknownError
+from pbdp.checks import Check, FaultError, MissingError
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
 from pbdp.tables.centered import centered_of
 from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_record
-from pbdp.tables.manifest import INTERVALS, KEY, column_notes
+from pbdp.tables.manifest import KEY, column_notes
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.nonnegative import SUFFIX, nonnegative_columns, nonnegative_names
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.quality import NOTE, OLDER_NOTE, quality_marks, quality_names, small_groups
+from pbdp.tables.quality import quality_marks, quality_names, small_groups
 from pbdp.tables.query import Query
 from pbdp.tables.table import (
     PARQUET,
@@ -63,14 +63,6 @@ class PublishedFile:
             return self._csv(pa, kinds, whole, texts)
         except pa.ArrowException:
             raise FaultError("the table cannot be read") from None
-
-    @property
-    def is_clipped(self) -> bool:
-        """Whether intervals are those of earlier versions."""
-        known = self.known.get("intervals")
-        if known not in (None, INTERVALS):
-            raise FaultError("intervals are made in a way that is not known")
-        return known is None
 
     @property
     def _is_parquet(self) -> bool:
@@ -116,7 +108,7 @@ def file_of(
 
 
 def check_said(said: object, meant: object, name: str) -> None:
-    """All that a part of the manifest says is what was made out of it; earlier versions said less.
+    """All that a part of the manifest says is what was made out of it, and nothing of that is missing.
 
     What is read into a query or a plan is written again (`meant`), so that nothing stands beside it unread.
     """
@@ -124,6 +116,8 @@ def check_said(said: object, meant: object, name: str) -> None:
         case dict(), dict():
             if strange := sorted(set(said) - set(meant)):
                 raise FaultError(f"{name} has fields that no manifest has: {', '.join(strange)}")
+            if missing := sorted(set(meant) - set(said)):
+                raise FaultError(f"{name} lacks what every manifest has: {', '.join(missing)}")
             for field, value in said.items():
                 check_said(value, meant[field], f"{name}.{field}")
         case list(), list() | tuple() if len(said) == len(meant):
@@ -135,22 +129,15 @@ def check_said(said: object, meant: object, name: str) -> None:
             raise FaultError(f"{name} is not what the rest of the manifest says")
 
 
-def check_metadata(known: Record, place: Path, table: Path | None) -> str:
-    """The file that describes the columns for programs is the one that was published with the table."""
-    path = (place if table is None else table).with_name(Path(known["file"]).name)
-    try:
-        content = path.read_bytes()
-    except OSError:
-        raise UnknownError(f"{path} is not there") from None
-    if digest_of(content) != known["sha256"]:
-        raise FaultError(f"{path} is not the file that was published")
-    return f"{path}, unchanged"
-
-
 def keys_in(file: PublishedFile) -> KeyTable:
     """The public keys in the file, where there are too many of them for the manifest."""
     by = file.record["query"]["by"]
-    return key_table(tuple(by["columns"]), file.read(by["kinds"]))
+    return _keys_read(tuple(by["columns"]), file.read(by["kinds"]))
+
+
+def _keys_read(columns: Sequence[str], table: Any) -> KeyTable:
+    """The groups of a published table."""
+    return key_table(columns, {name: table[name].to_pylist() for name in columns})
 
 
 def check_notes(record: Record, query: Query) -> str:
@@ -159,9 +146,7 @@ def check_notes(record: Record, query: Query) -> str:
     if len(every) != (1 if margins is None else len(margins)):
         raise FaultError("there are more or fewer tables than the query asks for")
     for which, known in enumerate(every):
-        notes = column_notes(query, which)
-        older = {name: OLDER_NOTE if note == NOTE else note for name, note in notes.items()}
-        if known["columns"] not in (notes, older):
+        if known["columns"] != column_notes(query, which):
             raise FaultError("the columns are described as something else than the query's")
         if margins is not None and known["table"] != margins.labels[which]:
             raise FaultError("the tables are not those of the query, in their order")
@@ -200,10 +185,10 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     single = [one for one in plan.query.measures if all(label in values for label in plan.labels(one))]
     means = [one for one in plan.query.measures if one not in single]
     shown = None if plan.query.margins is None else _shown(plan.query, _read(plan, file))
-    found = published_columns(plan, values, single, clipped=file.is_clipped, which=file.which, shown=shown)
+    found = published_columns(plan, values, single, which=file.which, shown=shown)
     _compare(found, table, "does not follow from the published numbers")
     for mean in means:
-        _check_derived(plan, mean, table, clipped=file.is_clipped)
+        _check_derived(plan, mean, table)
     numbers = {name: _floats(table[name]) for one in plan.query.measures for name in one.columns[:2]}
     for name, marks in quality_marks(plan.query, numbers).items():
         if table[name].to_pylist() != marks.tolist():
@@ -253,7 +238,7 @@ def check_stored(
     table = _read(plan, file)
     if table.num_rows != len(groups):
         raise FaultError("the ledger stored another number of groups than the table has")
-    columns = published_columns(plan, values, clipped=file.is_clipped, which=file.which)
+    columns = published_columns(plan, values, which=file.which)
     shown = _shown(plan.query, table)
     if plan.query.withhold and not np.array_equal(shown, ~small_groups(plan.query, columns)):
         raise FaultError("other groups are withheld than those that the ledger stored as small")
@@ -312,7 +297,7 @@ def _check_keys(query: Query, table: Any, file: PublishedFile) -> None:
     columns = query.columns if margins is None else margins.tables[file.which].columns
     if table.num_rows == 0 or not columns:
         return
-    keys = key_table(columns, table)
+    keys = _keys_read(columns, table)
     if query.groups is not None:
         known = query.groups if margins is None else margins.tables[file.which].groups
         if query.listed is not None:
@@ -327,11 +312,10 @@ def _check_keys(query: Query, table: Any, file: PublishedFile) -> None:
                 raise FaultError(f"groups in the table have other keys of {name} than the query")
 
 
-def _check_derived(plan: TablePlan, measure: Measure, table: Any, *, clipped: bool) -> None:
+def _check_derived(plan: TablePlan, measure: Measure, table: Any) -> None:
     """A number within its interval and bounds, the width that follows from both, and the right confidence."""
     value, within, low, high, confidence = (_floats(table[column]) for column in measure.columns)
-    promised = measure.confidence_told(plan)
-    promised = promised if clipped else confidence_shown(promised)
+    promised = confidence_shown(measure.confidence_told(plan))
     least, most = measure.ends(plan.query)
     known = ~np.isnan(value)
     width = np.fmax(np.abs(value - low), np.abs(high - value))

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from pbdp.columns.given import comes_from, read_column
+from pbdp.columns.arrays import comes_from, read_column
 from pbdp.errors import InputError
 
 INDEX = pd.Index(["a", "b", "c"], name="key")

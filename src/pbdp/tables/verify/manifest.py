@@ -1,4 +1,7 @@
-"""Checking a manifest: every claim in it is computed again, from the query and the noise that it names."""
+"""Checking a manifest: every claim in it is computed again, from the query and the noise that it names.
+
+Of the payment is checked that the ledger has it, at this price, and stored these numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,53 +9,63 @@ import math
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.checks import Check, FaultError, UnknownError, Verified, checked
-from pbdp.digits import delta_text, epsilon_text, percent_down, rounded_up
+from pbdp.checks import Check, FaultError, MissingError, UnknownError, Verified, checked
+from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.errors import InputError, PbdpError
-from pbdp.json_records import NotJsonError, content_of, json_of, kind_of, kind_of_record, read_now, word_now
+from pbdp.json_records import NotJsonError, content_of, json_of, kind_of, kind_of_record, place_of
+from pbdp.ledger.budget import part_id
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.region import Region
 from pbdp.planning.plan import number_design
-from pbdp.planning.pricing import fingerprint
-from pbdp.tables.laws import laws_record
+from pbdp.planning.pricing import Terms, fingerprint
+from pbdp.tables.contribution_bounds import touched_counts, touched_released, touched_words
+from pbdp.tables.drawing import Drawn
 from pbdp.tables.manifest import (
     FIELDS,
     FILE_FIELDS,
     FORMAT,
     SOURCE_FIELDS,
     VERSION,
+    laws_record,
     plan_record,
     promised_means,
     statement,
 )
 from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.query_record import query_record
+from pbdp.tables.query_record import query_record, query_text
+from pbdp.tables.release import is_part_of, running_days, whole_query
 from pbdp.tables.signing import SIGNATURE, is_signed, public_key_at
-from pbdp.tables.touched import touched_counts, touched_released, touched_words
-from pbdp.tables.verify_file import (
+from pbdp.tables.verify.plan import (
+    asked_of_numbers,
+    check_laws,
+    check_strategies,
+    check_sums,
+    check_top,
+    plan_of,
+    planned_as,
+)
+from pbdp.tables.verify.published_file import (
     SAME,
     PublishedFile,
     Record,
-    check_metadata,
     check_notes,
     check_numbers,
     check_said,
+    check_stored,
     file_of,
 )
-from pbdp.tables.verify_payment import check_payment
-from pbdp.tables.verify_plan import asked_of_numbers, plan_of
-from pbdp.tables.verify_several import check_strategies, check_sums
-from pbdp.tables.verify_top import check_top
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
+
 
 _EPSILON = "certificate"
 VerifiedTable = Verified
@@ -104,12 +117,12 @@ def verify_manifest(
     """
     from pbdp.ledger.ledger import Ledger
 
-    place = Path(path)
+    place = place_of("manifest", path)
     record = read_manifest(place)
     key = None if signed_by is None else public_key_at(signed_by)
     with nullcontext() if ledger is None else Ledger.open(ledger) as opened:
         try:
-            found = _verified(record, place, None if table is None else Path(table), opened)
+            found = _verified(record, place, None if table is None else place_of("table", table), opened)
             strange = _strange(record)
             added = [checked("fields", lambda: _fields(strange))] if strange else []
             if key is not None or SIGNATURE in record:
@@ -122,12 +135,10 @@ def verify_manifest(
 def _strange(record: Record) -> set[str]:
     """Fields that somebody else added; those of query, plan and certificate are compared one by one."""
     files = [record["table"], *record.get("tables", ())]
-    described = [file["metadata"] for file in files if "metadata" in file]
     return (
         (set(record) - FIELDS)
         | (set(record.get("source", ())) - SOURCE_FIELDS)
         | {name for file in files for name in set(file) - FILE_FIELDS}
-        | {name for file in described for name in set(file) - {"file", "sha256"}}
     )
 
 
@@ -178,7 +189,7 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
             file, check_file = file_of(record, place, beside, which)
             files.append(file)
         checks.append(check_file)
-        checks += _checked_file(plan, file, known, place, table)
+        checks.append(checked("numbers in the table", partial(check_numbers, plan, file)))
     if plan.query.margins is not None and plan.query.running is None:
         checks.append(checked("sums", lambda: check_sums(plan, files)))
     checks.append(checked("ledger", lambda: check_payment(record, plan, ledger, files)))
@@ -188,19 +199,9 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
     return VerifiedTable.of(plan, checks)
 
 
-def _checked_file(
-    plan: TablePlan, file: PublishedFile | None, known: Record, place: Path, table: Path | None
-) -> list[Check]:
-    """The numbers of a file, and what describes its columns for programs."""
-    found = [checked("numbers in the table", lambda: check_numbers(plan, file))]
-    if "metadata" in known:
-        found.insert(0, checked("metadata", lambda: check_metadata(known["metadata"], place, table)))
-    return found
-
-
 def _certificate(record: Record, plan: TablePlan) -> str:
     """The joint epsilon was computed again when the plan was read; the manifest must say the same."""
-    claim = read_now(record["certificate"])
+    claim = record["certificate"]
     if strange := sorted(set(claim) - {"epsilon", "delta", "neighbors", "statement"}):
         raise FaultError(f"fields that no certificate has: {', '.join(strange)}")
     if not math.isclose(claim["epsilon"], plan.epsilon, rel_tol=SAME) or claim["delta"] != plan.delta:
@@ -210,20 +211,14 @@ def _certificate(record: Record, plan: TablePlan) -> str:
         )
     if plan.noise.delta != plan.delta or claim["neighbors"] != plan.query.neighbors:
         raise FaultError("the certificate is for another delta or for other neighbors than the query")
-    # earlier versions rounded to the nearest number of six digits
-    figures = (rounded_up(claim["epsilon"], digits=6), f"{claim['epsilon']:.6g}")
-    if word_now(claim["statement"]) not in [statement(plan, figure) for figure in figures]:
+    if claim["statement"] != statement(plan, rounded_up(claim["epsilon"], digits=6)):
         raise FaultError("the statement says something else than the certificate")
-    # manifests of before state no formulas, or none on logarithmic scales
-    known = [None, laws_record(plan.noise), laws_record(plan.noise, log_scales=False)]
-    if record["plan"].get("laws") not in known:
+    if record["plan"].get("laws") != laws_record(plan.noise, plan.paired):
         raise FaultError("the formulas are not those of the noise")
     if record["plan"]["fingerprint"] != fingerprint(plan.noise):
         raise FaultError("the fingerprint is not that of the plan")
-    check_said(read_now(record["query"]), query_record(plan.query), "query")
-    if "noise" in record["plan"]:
-        # the formulas were compared above
-        check_said(record["plan"] | {"laws": None}, plan_record(plan) | {"laws": None}, "plan")
+    check_said(record["query"], query_record(plan.query), "query")
+    check_said(record["plan"], plan_record(plan), "plan")
     return (
         f"epsilon {rounded_up(plan.epsilon)} at delta {delta_text(plan.delta)}, composed again from "
         "the noise tables"
@@ -238,18 +233,15 @@ def _requirements(record: Record, plan: TablePlan) -> str:
         _check_promised(record, plan)
         return words
     asked = asked_of_numbers(query, plan.follows)
-    found_widths = {label for measure in query.measures if measure.is_open for label in measure.labels}
     # how near both are of a mean is for the planner to choose, as long as the mean is as near as asked
     widened = {label for measure in query.measures if measure.is_widened(plan) for label in measure.labels}
     # the same of measures that follow from two numbers; counts may be nearer than asked
     widened |= {total for total, _ in plan.follows.values()}
     shared = {count for _, count in plan.follows.values()}
-    if not isinstance(query.bounds_touched, float) and query.epsilon is not None:
-        found_widths.add(TOUCHED)
     for wanted, number, part in zip(asked, plan.numbers, plan.noise.parts, strict=False):
-        have, want = number.requirement, wanted.requirement
-        if number.label in found_widths:
-            want = replace(want, region=have.region)
+        have, want = number.requirement, planned_as(query, wanted, number.requirement).requirement
+        if number.laws:
+            want = replace(want, step=have.step)  # for the planner to choose
         if number.label in widened:
             want = replace(want, region=have.region, confidence=have.confidence)
         if number.label in shared and _is_nearer(have.region, want.region):
@@ -258,10 +250,7 @@ def _requirements(record: Record, plan: TablePlan) -> str:
             raise FaultError(f"the noise of {number.label} was planned for something else")
         if part.confidence < have.confidence:
             raise FaultError(f"the noise of {number.label} is less accurate than promised")
-    if query.epsilon is not None and plan.epsilon > query.epsilon * (1 + SAME):
-        raise FaultError(
-            f"the query allows epsilon {epsilon_text(query.epsilon)}, which is less than the plan's"
-        )
+    check_laws(plan)
     _check_promised(record, plan)
     several = "s" if len(asked) > 1 else ""
     return f"{len(asked)} number{several} per group; neighbors differ in {query.groups_touched} of the groups"
@@ -297,7 +286,8 @@ def _selection(record: Record, plan: TablePlan) -> str:
     """Lone people are hidden as often as `missing` says, and large groups published as often as asked."""
     query, threshold, part = plan.query, plan.threshold, plan.noise.parts[-1]
     if query.select is None or threshold is None:
-        if (plan.noise.missing and query.margins is None) or record["plan"]["threshold"] is not None:
+        laws = query.margins is not None or any(number.laws for number in plan.numbers)
+        if (plan.noise.missing and not laws) or record["plan"]["threshold"] is not None:
             raise FaultError("there is no selection, but a threshold")
         return "not needed: the groups are public"
     design, asked = number_design(part.design), query.select
@@ -320,3 +310,69 @@ def _selection(record: Record, plan: TablePlan) -> str:
     if not reaches or part.requirement != wanted or part.confidence < asked.confidence:
         raise FaultError("the threshold does not publish the groups that were asked for")
     return f"groups of {asked.people} people are published with confidence {percent_down(asked.confidence)}"
+
+
+# --------------------------------------------------------------------------------------------------- payment
+
+
+def check_payment(
+    record: Record, plan: TablePlan, ledger: Ledger | None, files: list[PublishedFile | None]
+) -> str:
+    """The spend is in the ledger, for this query and plan, at this price; and so is the table."""
+    paid = record["ledger"]
+    if paid is None:
+        if ledger is not None:
+            raise FaultError("the manifest says that no ledger paid")
+        raise UnknownError("no ledger recorded this table")
+    if ledger is None:
+        raise MissingError(
+            f"paid from {paid['dataset']}, record {paid['sequence']} of the ledger {paid['ledger']}; name "
+            "that ledger to have it checked"
+        )
+    if ledger.identity != paid["ledger"]:
+        raise FaultError("it was paid from another ledger")
+    if ledger.dataset(paid["dataset"]).rule != paid["rule"]:
+        raise FaultError("the budget has another rule than the manifest says")
+    entry = next(
+        (entry for entry in ledger.history(paid["dataset"]) if entry.sequence == paid["sequence"]), None
+    )
+    terms = Terms.from_record(paid["rule"])
+    bought = terms.plan_id(plan.noise, terms.chosen_blocks(paid.get("blocks")))
+    if plan.query.is_extended:
+        bought = part_id(bought, running_days(plan).largest, paid["key"])
+    known = entry is not None and (
+        is_part_of(entry.key, paid["key"]) if plan.query.is_extended else entry.key == paid["key"]
+    )
+    if (
+        entry is None
+        or not known
+        or (entry.kind, entry.plan, entry.query, dict(entry.cost))
+        != (
+            "spend",
+            bought,
+            query_text(whole_query(plan.query)),
+            paid["charged"],
+        )
+    ):
+        raise FaultError("the ledger has no such spend for this query")
+    words = f"paid from {paid['dataset']}, record {paid['sequence']}"
+    if not any(files):
+        return words
+    drawn = _stored(ledger, str(entry.key), plan)
+    if [asdict(one) for one in touched_counts(plan, drawn.values)] != record.get("bounds_touched", []):
+        raise FaultError("how many people the bounds touched is not what the ledger stored")
+    margins = plan.query.margins
+    numbers = [drawn.values] if margins is None else plan.tables(drawn.values)
+    groups = [drawn.groups] if margins is None else [table.groups for table in margins.tables]
+    for file, own, values in zip(files, groups, numbers, strict=True):
+        if file is not None:
+            check_stored(plan, own, values, file)
+    return f"{words}; the table is the one that the ledger stored"
+
+
+def _stored(ledger: Ledger, key: str, plan: TablePlan) -> Drawn:
+    """Groups and numbers in the ledger's answer to a spend."""
+    spend = ledger.spend_of(key)
+    if spend is None or spend.answer is None:
+        raise FaultError("the ledger stored no table for this spend")
+    return Drawn.unpacked(plan, spend.answer)
