@@ -78,5 +78,5 @@ def plan_named(name: str) -> pbdp.Plan:
     plan = pbdp.plan(**{"sensitivity": 1, **_ASKED[_SAME.get(name, name)]})
     if name not in _OTHERS:
         return plan
-    other = next(other for other in plan.others if other.design.name == _OTHERS[name])
+    other = next(other for other in (plan.chosen, *plan.others) if other.design.name == _OTHERS[name])
     return plan_of(plan.requirement, other)

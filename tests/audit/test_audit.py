@@ -63,7 +63,7 @@ def test_words_for_a_reviewer() -> None:
         "PASS: no draw contradicts the plan.",
         "Drawn 100,000 times at each of the hypothetical answers 1000 and 1001",
         "With 99.9 % confidence all of the following holds.",
-        f"the loss at delta 1e-06 is at least {rounded_down(audit.loss.epsilon_lower)};",
+        f"the loss at delta 1e-06 is at least {rounded_down(audit.only.loss.epsilon_lower)};",
         "the plan claims at most 0.4148: consistent.",
         "within 5 of the truth",
         "the plan claims at least 90 %: consistent.",
@@ -109,12 +109,12 @@ def test_the_record_is_json_and_whole(name: str) -> None:
     record = json.loads(json.dumps(audit.record(), allow_nan=False))
 
     assert record["passed"] is audit.passed
-    assert record["privacy"]["epsilon_lower"] == audit.loss.epsilon_lower
-    assert record["privacy"]["epsilon_claimed"] == audit.loss.claim.epsilon
-    assert len(record["privacy"]["events"]) == len(audit.loss.bounds)
-    assert record["accuracy"]["intervals"][0]["high"] == audit.accuracy.intervals[0].high
-    assert record["fit"]["p_value"] == audit.fit.p_value
-    assert record["answers"] == [sample.answer for sample in audit.samples]
+    assert record["privacy"]["epsilon_lower"] == audit.only.loss.epsilon_lower
+    assert record["privacy"]["epsilon_claimed"] == audit.only.loss.claim.epsilon
+    assert len(record["privacy"]["events"]) == len(audit.only.loss.bounds)
+    assert record["accuracy"]["intervals"][0]["high"] == audit.only.accuracy.intervals[0].high
+    assert record["fit"]["p_value"] == audit.only.fit.p_value
+    assert record["answers"] == [sample.answer for sample in audit.only.samples]
 
 
 def test_progress_is_told_up_to_the_end() -> None:
@@ -138,7 +138,7 @@ def test_given_answers_are_drawn_at() -> None:
 
     audit = audit_plan(plan, true_sampler(plan, 37), draws=2000, answers=(0, -3.25))
 
-    assert {sample.answer for sample in audit.samples} >= {0.0, -3.25}
+    assert {sample.answer for sample in audit.only.samples} >= {0.0, -3.25}
 
 
 def test_samplers_that_give_nonsense_fail_and_do_not_break() -> None:

@@ -13,14 +13,14 @@ from tests.audit.plans import NAMES, plan_named
 from tests.audit.samplers import Numbers, altered, scaled_plan, true_sampler
 
 # How far below the truth the bound is at 100,000 draws, as a share of the truth, at most.
-NEAR = {"ten": 0.7, "ten renyi": 0.9, "joint": 0.6, "renyi": 0.2, "log in range": 0.6}
+NEAR = {"ten": 0.7, "ten renyi": 0.9, "joint": 0.6, "renyi": 0.25, "log in range": 0.6}
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "constant"])
 def test_the_bound_is_below_the_truth_and_near_it(name: str) -> None:
     plan = plan_named(name)
 
-    found = audit_plan(plan, true_sampler(plan, 1), draws=100_000).loss
+    found = audit_plan(plan, true_sampler(plan, 1), draws=100_000).only.loss
 
     # for the true sampler the bound tends to `reachable`
     assert found.reachable is not None
@@ -34,7 +34,7 @@ def test_the_bound_exceeds_the_truth_with_at_most_the_error(name: str) -> None:
     """Of a hundred audits whose bound may be wrong in 30 % of all cases."""
     plan, draw = plan_named(name), true_sampler(plan_named(name), 2)
 
-    found = [audit_plan(plan, draw, draws=3000, confidence=0.1).loss for _ in range(100)]
+    found = [audit_plan(plan, draw, draws=3000, confidence=0.1).only.loss for _ in range(100)]
 
     assert found[0].error == pytest.approx(0.3)
     assert sum(one.epsilon_lower > (one.reachable or 0.0) for one in found) <= 30
@@ -48,7 +48,7 @@ def test_a_sampler_that_ignores_the_answer_is_seldom_accused() -> None:
     def draw(_: int | float, count: int) -> Numbers:
         return rng.integers(0, 101, size=count)
 
-    found = [audit_plan(plan, draw, draws=2000, confidence=0.01).loss for _ in range(150)]
+    found = [audit_plan(plan, draw, draws=2000, confidence=0.01).only.loss for _ in range(150)]
 
     share = np.mean([one.epsilon_lower > 0 for one in found])
     assert 0 < share < found[0].error
@@ -58,7 +58,7 @@ def test_the_bound_is_not_held_below_the_claim() -> None:
     plan = plan_named("whole")
     narrower = scaled_plan(plan, 0.5)
 
-    found = audit_plan(plan, true_sampler(narrower, 4), draws=200_000).loss
+    found = audit_plan(plan, true_sampler(narrower, 4), draws=200_000).only.loss
 
     assert not found.passed
     # half the scale is twice the loss
@@ -85,8 +85,8 @@ def test_an_answer_in_the_lowest_bit_is_found(name: str, leak: Any) -> None:
     audit = audit_plan(plan, altered(true_sampler(plan, 5), leak), draws=100_000)
 
     # every output tells the two answers apart: the bound grows as far as the draws carry it
-    assert audit.loss.epsilon_lower > 6
-    assert not audit.loss.passed
+    assert audit.only.loss.epsilon_lower > 6
+    assert not audit.only.loss.passed
 
 
 def test_numbers_off_the_grid_are_found_where_only_one_answer_has_them() -> None:
@@ -97,7 +97,7 @@ def test_numbers_off_the_grid_are_found_where_only_one_answer_has_them() -> None
 
     audit = audit_plan(plan, altered(true_sampler(plan, 6), leak), draws=50_000)
 
-    assert audit.loss.epsilon_lower > 6
+    assert audit.only.loss.epsilon_lower > 6
     assert set(audit.failures) >= {"privacy", "outputs"}
 
 
@@ -109,7 +109,7 @@ def test_a_rare_leak_at_one_answer_counts_against_delta() -> None:
     def leak(answer: int | float, numbers: Any) -> Any:
         return np.where((answer == 1001) & (rng.random(len(numbers)) < 0.01), 1098.0, numbers)
 
-    found = audit_plan(plan, altered(true_sampler(plan, 8), leak), draws=200_000).loss
+    found = audit_plan(plan, altered(true_sampler(plan, 8), leak), draws=200_000).only.loss
 
     assert found.epsilon_lower > 4
     assert found.best.first == 1001
@@ -124,7 +124,7 @@ def test_only_the_last_part_of_the_draws_is_counted() -> None:
         drawn += count
         return np.full(count, answer if drawn % 10_000 in {1500, 3000} else answer + 5)
 
-    found = audit_plan(plan, draw, draws=10_000).loss
+    found = audit_plan(plan, draw, draws=10_000).only.loss
 
     first, second = (bound for bound in found.bounds if bound.kind == "half-line")
     assert first.draws == second.draws == 7000
@@ -136,7 +136,7 @@ def test_more_pairs_share_the_error() -> None:
     plan = plan_named("whole")
 
     one, three = (
-        audit_plan(plan, true_sampler(plan, 9), draws=20_000, answers=answers).loss
+        audit_plan(plan, true_sampler(plan, 9), draws=20_000, answers=answers).only.loss
         for answers in ([0], [0, 10, 20])
     )
 

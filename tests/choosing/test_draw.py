@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from pbdp.choosing.coins import Coins, coins_for
 from pbdp.choosing.draw import _Drawing, chosen
+from pbdp.choosing.permute_and_flip import Coins, coins_for
 from pbdp.mechanism.weights import TOTAL
 from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream, Stream
 from tests.choosing import brute_force

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbdp.choosing.law import Asked
-from pbdp.choosing.scores import FURTHEST, Scale, read_scores, scale_for
+from pbdp.choosing.request import Asked
+from pbdp.choosing.scores import FURTHEST, MOST_STEPS, Scale, read_scores, scale_for, score_scale
 from pbdp.errors import InputError
 
 
@@ -92,3 +92,24 @@ def test_what_is_no_score_is_refused_without_it(scores: object) -> None:
 def test_missing_and_huge_ones_count() -> None:
     assert np.isnan(read_scores([None, 1]).scores[0])
     assert read_scores([10**400, -(10**400)]).scores.tolist() == [math.inf, -math.inf]
+
+
+def test_steps_of_noisy_scores() -> None:
+    whole = Asked(options=5, sensitivity=1, integer=True)
+    assert score_scale(50, whole) == Scale(step=1.0, moved=2, gap=51)
+    for asked, within in (
+        (Asked(options=5, sensitivity=0.3), 7.0),
+        (Asked(options=5, sensitivity=1, rising=True), 1e6),
+        (Asked(options=5, sensitivity=7, integer=True), 1e6),
+    ):
+        scale = score_scale(within, asked)
+        assert scale.gap <= 2 * MOST_STEPS
+        # one person moves a score by so much, and a loser is so far behind
+        people = 1 if asked.rising else 2
+        assert people * asked.sensitivity <= scale.moved * scale.step
+        assert scale.gap * scale.step <= within < (scale.gap + 1) * scale.step
+
+
+def test_scores_too_far_apart_to_be_counted_are_held_to_the_ends() -> None:
+    scale = scale_for(0.5, Asked(options=3, sensitivity=1))
+    assert scale.steps(np.array([1e308, -1e308, 0.0])).tolist() == [2**52, -(2**52), 0]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from pbdp.choosing.law import Asked
+from pbdp.choosing.request import Asked
 from pbdp.choosing.scores import Scale
-from pbdp.choosing.uniform import UniformNoise, _evenly, _last, uniform_for, uniform_from, wrong
+from pbdp.choosing.uniform import UniformNoise, _evenly, _last, pairs_of, uniform_for, uniform_from, wrong
 from pbdp.errors import CannotCertifyError, PlanFileError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.release.keystream import InsecureTestKeystream
@@ -168,3 +168,27 @@ def test_records_are_not_believed() -> None:
     assert np.array_equal(again.weights, THREE.weights)
     with pytest.raises(PlanFileError):
         uniform_from(THREE.record() | {"last": 10**9}, asked)
+
+
+@pytest.mark.parametrize("options", [2, 3, 4, 5, 6])
+def test_no_arrangement_has_more_near_pairs(options: int) -> None:
+    gap, most = 2, dict.fromkeys(range(1, options + 1), 0)
+    for rising in combinations_with_replacement(range(3 * gap + 3), options):
+        scores = rising[::-1]
+        apart = [(i, scores[i] - scores[j]) for i in range(options) for j in range(i + 1, options)]
+        for top in range(1, options + 1):
+            near = sum(i < top and gap <= distance < 2 * gap for i, distance in apart)
+            far = sum(i < top and distance >= 2 * gap for i, distance in apart)
+            pairs = pairs_of(options, top)
+            assert near <= pairs.near
+            assert near + far <= pairs.near + pairs.far
+            most[top] = max(most[top], near)
+    # and some arrangement has as many
+    assert most == {top: pairs_of(options, top).near for top in most}
+
+
+def test_of_equal_scores_the_first_comes_first() -> None:
+    none = UniformNoise(options=5, fall=200.0, last=1)
+    asked, scale = Asked(options=5, sensitivity=1, integer=True, top=4), Scale(step=1.0, moved=2, gap=2)
+    scores = np.array([3, 9, 9, 1, 3])
+    assert none.places(scores, asked, scale, InsecureTestKeystream(1)).tolist() == [1, 2, 0, 4]

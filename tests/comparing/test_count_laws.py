@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from math import comb
 
 import numpy as np
 import pytest
 
-from pbdp.comparing.count_laws import CountLaw, count_law, fine_step, rounded_count
+from pbdp.comparing.count_laws import CountLaw, count_law, variance_of
+from pbdp.comparing.mean_interval import cumulant_of
 from pbdp.mechanism.weights import TOTAL, WeightTable
 
 
@@ -45,39 +47,24 @@ def test_nobody_or_everybody() -> None:
     assert count_law(7, 1.0, None).values.tolist() == [7]
 
 
-@pytest.mark.parametrize("step", [1, 3, 7])
-def test_rounded_laws_are_those_of_rounded_counts(step: int) -> None:
-    law = count_law(30, 0.3, table([1, 2, 4, 1], -2))
-    rounded = law.rounded(step)
-    expected: dict[int, float] = {}
-    for value, mass in zip(law.values.tolist(), law.masses.tolist(), strict=True):
-        # to the nearest multiple; halves cannot be
-        nearest = round(value / step)
-        assert abs(nearest * step - value) <= step / 2
-        assert rounded_count(value, step) == nearest
-        expected[nearest] = expected.get(nearest, 0.0) + mass
-    for place, mass in enumerate(rounded.masses.tolist()):
-        assert mass == pytest.approx(expected.get(rounded.start + place, 0.0), abs=1e-15)
-    assert float(rounded.masses.sum()) == pytest.approx(1)
+def test_ends() -> None:
+    law = CountLaw(start=2, masses=np.array([0.125, 0.5, 0.375]))
+    assert law.trimmed(0.2).start == 3
+    assert law.trimmed(0.2).masses.tolist() == [0.5, 0.375]
+    assert law.trimmed(1e-9).masses.tolist() == law.masses.tolist()
 
 
-def test_sums_and_ends() -> None:
-    one, two = (
-        CountLaw(start=3, masses=np.array([0.25, 0.75])),
-        CountLaw(start=-1, masses=np.array([0.5, 0.5])),
-    )
-    both = one.added(two)
-    assert both.start == 2
-    assert both.masses.tolist() == [0.125, 0.5, 0.375]
-    assert both.trimmed(0.2).start == 3
-    assert both.trimmed(0.2).masses.tolist() == [0.5, 0.375]
-    assert both.trimmed(1e-9).masses.tolist() == both.masses.tolist()
-
-
-def test_steps_are_odd_and_the_same_with_a_little_noise() -> None:
-    for sampling in (1.0, 100.0, 1e4, 1e8):
-        step = fine_step(sampling, 0.0, 24)
-        assert step % 2 == 1
-        assert step <= max(np.sqrt(sampling) / 24 + 1, 1)
-        assert fine_step(sampling, 0.2 * sampling, 24) == step
-    assert fine_step(1e8, 4e8, 24) > fine_step(1e8, 0.0, 24)
+def test_moments_of_noise() -> None:
+    noise = table([1, 3, 8, 3, 1], -2)
+    assert variance_of(noise) == pytest.approx(2 * (4 + 3) / 16)
+    assert variance_of(None) == 0
+    slopes = np.array([0.0, 0.5, 2.0])
+    exact = [
+        math.log(sum(w * math.exp(s * n) for n, w in zip(range(-2, 3), (1, 3, 8, 3, 1), strict=True)) / 16)
+        for s in slopes
+    ]
+    assert cumulant_of(noise, slopes) == pytest.approx(exact, abs=1e-12)
+    wide = table([1] * 65536, -32768)
+    found = cumulant_of(wide, np.array([1e-4]))[0]
+    mean = np.mean(np.cosh(1e-4 * np.abs(wide.values())))
+    assert math.log(mean) <= found <= math.log(mean) + 1e-2

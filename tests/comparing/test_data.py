@@ -41,7 +41,14 @@ def test_counts_stay_as_they_are() -> None:
     assert counted_yes(Decimal(5)) == (Decimal(5), None)
 
 
-@pytest.mark.parametrize("given", [["yes", "no"], pd.Series(["a"]), np.array(["a"]), [1, 2], np.array([0.5])])
+@pytest.mark.parametrize(
+    "given", [[0, 2.0, 1], [0.0, 10**400, 0.5], np.array([-3, 7, 1]), [np.inf, -np.inf, 1, 0.49]]
+)
+def test_other_numbers_are_clamped(given: Any) -> None:
+    assert counted_yes(given) == (2, len(given))
+
+
+@pytest.mark.parametrize("given", [["yes", "no"], pd.Series(["a"]), np.array(["a"]), [object()]])
 def test_other_columns_are_refused_without_their_words(given: Any) -> None:
     with pytest.raises(InputError, match="true and false") as refused:
         counted_yes(given)

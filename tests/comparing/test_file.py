@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pbdp.comparing.compared import Compared
-from pbdp.comparing.plan import ComparisonPlan
+from pbdp.comparing.plan import Compared, ComparisonPlan
 from pbdp.comparing.search import plan_comparison
 from pbdp.errors import InputError, PlanFileError
 
-RATES: dict[str, Any] = {"users": (1000, 2000), "rate": 0.2, "wider": 0.2}
-TRIAL: dict[str, Any] = RATES | {"looks": 3, "measure": "ratio", "lift": 0.05}
+RATES: dict[str, Any] = {"users": (100, 200), "rate": 0.2, "wider": 0.2}
+RATIO: dict[str, Any] = RATES | {"measure": "ratio", "lift": 0.05}
 MEANS: dict[str, Any] = {"users": (400, 500), "bounds": (0, 10), "spread": 2, "wider": 0.5}
 
 
 @pytest.mark.parametrize(
-    "asked", [RATES, TRIAL, RATES | {"in_both": True}, MEANS, MEANS | {"guaranteed": True}]
+    "asked", [RATES, RATIO, RATES | {"in_both": True}, MEANS, MEANS | {"guaranteed": True}]
 )
 def test_plans_and_what_was_published_come_back(asked: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "comparison.json"
@@ -31,16 +30,12 @@ def test_plans_and_what_was_published_come_back(asked: dict[str, Any], tmp_path:
     with pytest.raises(PlanFileError, match="a plan alone"):
         Compared.load(file)
     rng = np.random.default_rng(1)
-    groups: list[Any] = [70, 130] if "rate" in asked else [rng.uniform(0, 10, n) for n in asked["users"]]
+    groups: list[Any] = [17, 43] if "rate" in asked else [rng.uniform(0, 10, n) for n in asked["users"]]
     found = plan.compare(*groups)
     found.save(file)
     again = Compared.load(file)
     assert again == found
     assert again.record() == found.record()
-    if plan.looks > 1:
-        later = plan.compare(*groups, after=again)
-        later.save(file)
-        assert Compared.load(file).look == 2
 
 
 @pytest.mark.parametrize(
@@ -54,8 +49,8 @@ def test_plans_and_what_was_published_come_back(asked: dict[str, Any], tmp_path:
         {"asked": {}},
         {"version": 2},
         {"format": "pbdp-plan"},
-        {"published": [{"numbers": [1, 2, 3], "users": [5, 5]}]},
-        {"published": [{"numbers": [1.5, 2]}]},
+        {"published": {"numbers": [1, 2, 3], "users": [5, 5]}},
+        {"published": {"numbers": [1.5, 2]}},
         {"published": 5},
     ],
 )
@@ -81,19 +76,10 @@ def test_changed_questions_are_refused(change: dict[str, Any], tmp_path: Path) -
         ComparisonPlan.load(file)
 
 
-def test_more_looks_than_the_plan_has_are_refused(tmp_path: Path) -> None:
-    file = tmp_path / "comparison.json"
-    plan_comparison(**RATES).compare(200, 400).save(file)
-    record = json.loads(file.read_text())
-    file.write_text(json.dumps(record | {"published": record["published"] * 2}))
-    with pytest.raises(PlanFileError, match="do not hold"):
-        ComparisonPlan.load(file)
-
-
 def test_other_files_are_told_apart(tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text("no JSON")
-    with pytest.raises(PlanFileError, match="a comparison in JSON"):
+    with pytest.raises(PlanFileError, match="a file in JSON"):
         ComparisonPlan.load(file)
     with pytest.raises(PlanFileError, match="readable"):
         ComparisonPlan.load(tmp_path / "none.json")

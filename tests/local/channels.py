@@ -15,18 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.local.boosted import boosted_response
-from pbdp.local.centers import center_response
+from pbdp.local import LocalMechanism, in_blocks, in_categories, on_scale, region_of, without_categories
+from pbdp.local.boosted_response import boosted_response
+from pbdp.local.center_response import center_response
 from pbdp.local.configuration import configuration
-from pbdp.local.domain import in_blocks, in_categories, on_scale, without_categories
-from pbdp.local.hashing import local_hashing
-from pbdp.local.means import mean_response
-from pbdp.local.mechanism import LocalMechanism
-from pbdp.local.region import region_of
-from pbdp.local.split import user_split
-from pbdp.local.subset import subset_selection
-from pbdp.local.unary import unary_encoding
-from pbdp.local.wave import square_wave
+from pbdp.local.local_hashing import local_hashing
+from pbdp.local.mean_response import mean_response
+from pbdp.local.square_wave import square_wave
+from pbdp.local.subset_selection import subset_selection
+from pbdp.local.user_split import user_split
 
 Row = dict[Any, Fraction]
 TOTAL = Fraction(2**62)
@@ -42,7 +39,6 @@ MEMBERS: dict[str, LocalMechanism] = {
     "boosted, ring": boosted_response(RING, 1.5, 0.7),
     "plain": boosted_response(FOUR, 1.0, 1.0),
     "centers": center_response(SEVEN, region_of(SEVEN, 1), 1.0),
-    "unary": unary_encoding(FOUR, 1.0),
     "hashing": local_hashing(FOUR, 1.0),
     "subsets": subset_selection(SEVEN, 1.0),
     "subsets of two": subset_selection(UNEQUAL, 0.5, 2),
@@ -67,7 +63,6 @@ def channel(mechanism: LocalMechanism) -> list[Row]:
     make = {
         "boosted response": _boosted,
         "response on centers": _centers,
-        "unary encoding": _unary,
         "local hashing": _hashing,
         "subset selection": _sets,
         "user splitting": _split,
@@ -117,18 +112,6 @@ def _centers(domain: dict[str, Any], given: dict[str, Any], x: int) -> Row:
     far, m = Fraction(int(given["far"])) / TOTAL, len(given["centers"])
     mine = _block(domain, x)[0]
     return {c: 1 - (m - 1) * far if j == mine else far for j, c in enumerate(given["centers"])}
-
-
-def _unary(domain: dict[str, Any], given: dict[str, Any], x: int) -> Row:
-    q = Fraction(given["noise"], 2**32)
-    row: Row = {}
-    for bits in product((0, 1), repeat=len(domain["values"])):
-        chance = Fraction(1)
-        for place, bit in enumerate(bits):
-            one = Fraction(1, 2) if place == x else q
-            chance *= one if bit else 1 - one
-        row[bits] = chance
-    return row
 
 
 def _hashing(domain: dict[str, Any], given: dict[str, Any], x: int) -> Row:

@@ -9,7 +9,6 @@ def report(record: dict[str, Any], value: int | str, words: list[int]) -> int | 
     x = record["domain"]["values"].index(value)
     made: int | str = {
         "boosted response": _boosted,
-        "unary encoding": _unary,
         "local hashing": _hashed,
     }[record["mechanism"]](record["domain"], record["parameters"], x, words)
     return made
@@ -45,16 +44,6 @@ def _boosted(domain: dict[str, Any], parameters: dict[str, Any], x: int, words: 
     k = e // (near[mine] - far[mine])
     report: int | str = values[around[(around.index(x) + 1 + k) % len(around)]]
     return report
-
-
-def _unary(domain: dict[str, Any], parameters: dict[str, Any], x: int, words: list[int]) -> str:
-    numbers = [part for word in words for part in (word % 2**32, word // 2**32)]
-    count = len(domain["values"])
-    bits = "".join(
-        "1" if numbers[v] < (2**31 if v == x else parameters["noise"]) else "0" for v in range(count)
-    )
-    bits += "0" * (-count % 8)
-    return f"{int(bits, 2):0{len(bits) // 4}x}"
 
 
 def _hashed(domain: dict[str, Any], parameters: dict[str, Any], x: int, words: list[int]) -> int:

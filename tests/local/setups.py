@@ -8,15 +8,9 @@ from itertools import pairwise, product
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.local.boosted import BoostedResponse, boosted_response
-from pbdp.local.domain import (
-    CategoryDomain,
-    Domain,
-    in_blocks,
-    in_categories,
-    on_scale,
-    without_categories,
-)
+from pbdp.local import Domain, in_blocks, in_categories, on_scale, without_categories
+from pbdp.local.boosted_response import BoostedResponse, boosted_response
+from pbdp.local.domain import CategoryDomain
 
 DOMAINS: dict[str, Domain] = {
     "equal": in_blocks(range(90), 10),

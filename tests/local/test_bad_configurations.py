@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pbdp.errors import PlanFileError
-from pbdp.local.boosted import boosted_response
-from pbdp.local.configuration import configuration, load_configuration, mechanism_of
+from pbdp.local import load_configuration
+from pbdp.local.boosted_response import boosted_response
+from pbdp.local.configuration import configuration, mechanism_of
 from tests.local.setups import DOMAINS
 
 

@@ -17,30 +17,25 @@ from scipy import stats
 
 from pbdp.errors import PlanFileError
 from pbdp.json_records import canonical
-from pbdp.local.boosted import boosted_response
-from pbdp.local.centers import center_response
+from pbdp.local import LocalMechanism, in_blocks, in_categories, on_scale, region_of, without_categories
+from pbdp.local.boosted_response import boosted_response
+from pbdp.local.center_response import center_response
 from pbdp.local.configuration import configuration, mechanism_of
-from pbdp.local.domain import in_blocks, in_categories, on_scale, without_categories
-from pbdp.local.hashing import local_hashing
-from pbdp.local.means import mean_response
-from pbdp.local.mechanism import LocalMechanism
-from pbdp.local.region import region_of
-from pbdp.local.split import user_split
-from pbdp.local.subset import subset_selection
-from pbdp.local.unary import unary_encoding
-from pbdp.local.wave import square_wave
+from pbdp.local.local_hashing import local_hashing
+from pbdp.local.mean_response import mean_response
+from pbdp.local.square_wave import square_wave
+from pbdp.local.subset_selection import subset_selection
+from pbdp.local.user_split import user_split
 from tests.browser import node, opened, served
 from tests.local.channels import MEMBERS
 from tests.local.setups import DOMAINS
 
 CLIENT = "pbdp-survey.js"
-FROZEN = Path(__file__).parents[1] / "frozen" / "local"
 Run = Callable[..., Any]
 
 LARGER: dict[str, LocalMechanism] = {
     **{f"boosted {name}": boosted_response(domain, 3.0, 1.5) for name, domain in DOMAINS.items()},
     "boosted, wide": boosted_response(on_scale(range(20_001), 5, ring=True), 12.0, 2.0),
-    "unary, wide": unary_encoding(without_categories(range(3000)), 2.0),
     "subsets, wide": subset_selection(without_categories(range(5000)), 2.0),
     "sets in wide categories": subset_selection(in_blocks(range(4200), 7), 6.0, 2, by_category=True),
     "hashed": local_hashing(in_blocks(range(10, 101), 10), 2.0),
@@ -72,10 +67,6 @@ def case(name: str, mechanism: LocalMechanism, vectors: int = 25) -> dict[str, A
 @pytest.fixture(scope="module")
 def cases() -> list[dict[str, Any]]:
     found = [case(name, mechanism) for name, mechanism in {**MEMBERS, **LARGER}.items()]
-    found += [
-        {"name": path.name, "config": json.loads(path.read_text()), "reports": []}
-        for path in sorted(FROZEN.glob("*.json"))
-    ]
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]
 
 

@@ -11,17 +11,10 @@ import numpy as np
 import pytest
 
 from pbdp.errors import PlanFileError
-from pbdp.local.boosted import boosted_response
-from pbdp.local.configuration import (
-    configuration,
-    load_configuration,
-    mechanism_of,
-    save_configuration,
-)
-from pbdp.local.domain import Domain, in_blocks, on_scale
-from pbdp.local.hashing import local_hashing
-from pbdp.local.mechanism import LocalMechanism
-from pbdp.local.unary import unary_encoding
+from pbdp.local import Domain, LocalMechanism, in_blocks, load_configuration, on_scale, save_configuration
+from pbdp.local.boosted_response import boosted_response
+from pbdp.local.configuration import configuration, mechanism_of
+from pbdp.local.local_hashing import local_hashing
 from tests.local import reference_client
 from tests.local.channels import MEMBERS
 from tests.local.setups import DOMAINS
@@ -29,8 +22,6 @@ from tests.local.setups import DOMAINS
 MECHANISMS: dict[str, LocalMechanism] = {
     **{name: boosted_response(domain, 3.0, 1.5) for name, domain in DOMAINS.items()},
     "only categories": boosted_response(DOMAINS["ages"], 3.0, 0.0),
-    "unary words": unary_encoding(DOMAINS["words"], 1.0),
-    "unary ages": unary_encoding(DOMAINS["ages"], 2.0),
     "hashed ages": local_hashing(DOMAINS["ages"], 2.0),
     "hashed words": local_hashing(DOMAINS["words"], 3.0),
 }

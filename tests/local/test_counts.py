@@ -11,22 +11,28 @@ import polars as pl
 import pytest
 
 from pbdp.errors import InputError
-from pbdp.local.boosted import boosted_response
-from pbdp.local.counts import Counts, count_chunks, count_groups, count_reports, no_counts
-from pbdp.local.domain import in_categories
-from pbdp.local.estimate import estimate
-from pbdp.local.hashing import local_hashing
-from pbdp.local.mechanism import LocalMechanism, Reports
-from pbdp.local.unary import unary_encoding
+from pbdp.local import (
+    Counts,
+    LocalMechanism,
+    count_groups,
+    count_reports,
+    estimate,
+    in_categories,
+)
+from pbdp.local.boosted_response import boosted_response
+from pbdp.local.counts import no_counts
+from pbdp.local.local_hashing import local_hashing
+from pbdp.local.mechanism import Reports
+from pbdp.local.subset_selection import subset_selection
 from pbdp.release.keystream import InsecureTestSeedWarning
 from tests.local.setups import DOMAINS
 
 AGES = boosted_response(DOMAINS["ages"], 3.0, 1.5)
 WORDS = boosted_response(DOMAINS["words"], 3.0, 1.5)
 GAPS = boosted_response(in_categories([[100, -4], [7]]), 3.0, 1.5)
-UNARY = unary_encoding(DOMAINS["ages"], 1.0)
+SETS = subset_selection(DOMAINS["ages"], 1.0)
 HASHED = local_hashing(DOMAINS["ages"], 1.0)
-ALL = {"ages": AGES, "words": WORDS, "gaps": GAPS, "unary": UNARY, "hashed": HASHED}
+ALL = {"ages": AGES, "words": WORDS, "gaps": GAPS, "sets": SETS, "hashed": HASHED}
 
 
 def some(mechanism: LocalMechanism, users: int) -> list[Any]:
@@ -167,10 +173,10 @@ def test_bad_reports_are_counted_and_not_used(reports: Any, refused: tuple[int, 
 
 
 def test_bad_encoded_reports_are_counted_and_not_used() -> None:
-    good = UNARY.report_of(20, [5] * UNARY.words_per_user)
+    good = SETS.report_of(20, [5] * SETS.words_per_user)
     bad = [good, good.upper() + "0", "g" * 24, good[:-1] + "f", None, 7, "é" * 24, good.replace(good[0], " ")]
-    assert count_reports(UNARY, bad).refused == {"unknown value": 5, "wrong type": 1, "null": 1}
-    assert count_reports(UNARY, ["0" * 24, "g" * 24, "0" * 23 + "f"]).refused == {"unknown value": 2}
+    assert count_reports(SETS, bad).refused == {"unknown value": 5, "wrong type": 1, "null": 1}
+    assert count_reports(SETS, ["0" * 24, "g" * 24, "0" * 23 + "f"]).refused == {"unknown value": 3}
     most = HASHED.g ** (HASHED.digits + 1)
     counts = count_reports(HASHED, [0, most - 1, most, -1, None, "1", True])
     assert counts.refused == {"unknown value": 2, "wrong type": 2, "null": 1}
@@ -206,7 +212,8 @@ def test_chunks_and_collectors_and_databases_give_the_same_counts(name: str) -> 
     bad = [*reports, None, None, -77 if isinstance(reports[0], int) else "??"]
     whole = count_reports(mechanism, bad)
     assert whole.refused == {"null": 2, "unknown value": 1}
-    assert same(count_chunks(mechanism, (bad[k : k + 700] for k in range(0, len(bad), 700))), whole)
+    parts = [count_reports(mechanism, bad[k : k + 700]) for k in range(0, len(bad), 700)]
+    assert same(sum(parts, no_counts(mechanism)), whole)
     assert same(count_reports(mechanism, bad[:500]) + count_reports(mechanism, bad[500:]), whole)
 
     with sqlite3.connect(":memory:") as database:

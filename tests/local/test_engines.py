@@ -9,17 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pbdp.local.boosted import boosted_response
-from pbdp.local.counts import count_groups, count_reports
-from pbdp.local.estimate import estimate
-from pbdp.local.hashing import local_hashing
-from pbdp.local.mechanism import LocalMechanism
-from pbdp.local.unary import unary_encoding
+from pbdp.local import LocalMechanism, count_groups, count_reports, estimate
+from pbdp.local.boosted_response import boosted_response
+from pbdp.local.local_hashing import local_hashing
+from pbdp.local.subset_selection import subset_selection
 from tests.local.setups import DOMAINS
 
 MECHANISMS = {
     "boosted": boosted_response(DOMAINS["ages"], 3.0, 1.5),
-    "unary": unary_encoding(DOMAINS["ages"], 1.0),
+    "sets": subset_selection(DOMAINS["ages"], 1.0),
     "hashed": local_hashing(DOMAINS["ages"], 1.0),
 }
 

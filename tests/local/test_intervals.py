@@ -10,14 +10,11 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from pbdp.local.boosted import boosted_response
-from pbdp.local.counts import count_reports
-from pbdp.local.domain import in_blocks
-from pbdp.local.estimate import estimate
+from pbdp.local import LocalMechanism, count_reports, estimate, in_blocks
+from pbdp.local.boosted_response import boosted_response
 from pbdp.local.intervals import exact_interval, guaranteed_half_width, pure_counts, score_interval
-from pbdp.local.mechanism import LocalMechanism
-from pbdp.local.split import user_split
-from pbdp.local.subset import subset_selection
+from pbdp.local.subset_selection import subset_selection
+from pbdp.local.user_split import user_split
 from pbdp.release.keystream import InsecureTestKeystream
 from tests.effort import FULL
 from tests.local.setups import some_truth
@@ -111,7 +108,7 @@ def test_guaranteed_intervals_are_hardly_twice_as_wide_as_needed(name: str, kind
     counts = count_reports(mechanism, reports)
     made = estimate(mechanism, counts, kind, method="guaranteed")
     by_value = np.bincount(truth, minlength=30).astype(float)
-    needed = 2 * 1.96 * np.sqrt(mechanism.spread(kind).at(by_value))
+    needed = 2 * 1.96 * np.sqrt(mechanism.variances(kind).at(by_value))
     inside = (made.low > 0) & (made.high < 20_000)
     ratios = ((made.high - made.low) / needed)[inside]
     assert np.median(ratios) < 2

@@ -11,18 +11,17 @@ import pytest
 from scipy import stats
 
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.local.centers import center_response
+from pbdp.local import LocalMechanism, in_blocks, in_categories, on_scale, region_of, without_categories
+from pbdp.local.boosted_response import boosted_response
+from pbdp.local.center_response import center_response
 from pbdp.local.configuration import configuration, mechanism_of
-from pbdp.local.domain import in_blocks, in_categories, without_categories
-from pbdp.local.estimators import group_weights
-from pbdp.local.means import mean_response
-from pbdp.local.mechanism import LocalMechanism
-from pbdp.local.region import region_of
-from pbdp.local.split import user_split
-from pbdp.local.subset import SubsetSelection, subset_selection
-from pbdp.local.wave import SquareWave, best_half, square_wave
-from pbdp.local.window import Window
+from pbdp.local.local_hashing import local_hashing
+from pbdp.local.mean_response import mean_response
+from pbdp.local.square_wave import SquareWave, Window, best_half, square_wave
+from pbdp.local.subset_selection import SubsetSelection, subset_selection
+from pbdp.local.user_split import user_split
 from pbdp.release.keystream import InsecureTestKeystream
+from tests.effort import FULL
 from tests.local.channels import MEMBERS, channel, matrix
 
 Floats = npt.NDArray[np.float64]
@@ -41,6 +40,36 @@ def test_rows_add_up_and_the_largest_column_ratio_is_certified(name: str) -> Non
         assert MEMBERS[name].epsilon < truth + 1e-12
 
 
+@pytest.mark.parametrize("seed", range(100 if FULL else 8))
+def test_every_mechanism_keeps_its_epsilon_at_random_settings(seed: int) -> None:
+    """From the configuration alone, as a client in another language has it."""
+    generator = np.random.default_rng(seed)
+    epsilon = float(np.exp(generator.uniform(np.log(0.02), np.log(9.0))))
+    sizes = generator.integers(1, 4, 3).tolist()
+    parts = in_categories([[10 * part + k for k in range(size + 1)] for part, size in enumerate(sizes)])
+    line = without_categories(np.cumsum(generator.integers(1, 3, 7)).tolist())
+    size = int(generator.integers(1, parts.count))
+    made = [
+        boosted_response(parts, epsilon, epsilon * generator.random()),
+        boosted_response(on_scale(range(8), 3, ring=bool(seed % 2)), epsilon, epsilon * generator.random()),
+        center_response(line, region_of(line, int(generator.integers(0, 3))), epsilon),
+        local_hashing(without_categories(range(3)), min(epsilon, 3.0)),
+        subset_selection(parts, epsilon, size),
+        subset_selection(parts, epsilon, size, by_category=True),
+        user_split(parts, epsilon, float(generator.random())),
+        square_wave(line, epsilon, int(generator.integers(0, 5))),
+        mean_response(line, epsilon),
+    ]
+    for mechanism in made:
+        rows = channel(mechanism)
+        assert all(sum(row.values()) == 1 for row in rows)
+        ratio = max(max(row[y] for row in rows) / min(row[y] for row in rows) for y in rows[0])
+        with mpmath.workdps(40):
+            truth = mpmath.log(mpmath.mpf(ratio.numerator) / ratio.denominator)
+            assert truth <= mpmath.mpf(mechanism.epsilon)
+            assert mechanism.epsilon <= (min(epsilon, 3.0) if mechanism.kind == "local hashing" else epsilon)
+
+
 def tally_of(mechanism: LocalMechanism, report: Any) -> npt.NDArray[np.int64]:
     """The tally of one report, by way of the form in which it travels."""
     sent = np.array([sent_form(mechanism, report)], dtype=object)
@@ -50,9 +79,8 @@ def tally_of(mechanism: LocalMechanism, report: Any) -> npt.NDArray[np.int64]:
 
 
 def sent_form(mechanism: LocalMechanism, report: Any) -> Any:
-    if mechanism.kind in ("unary encoding", "subset selection"):
-        ones = [place for place, bit in enumerate(report) if bit] if mechanism.kind[0] == "u" else report
-        return bits(ones, mechanism.domain.count)
+    if mechanism.kind == "subset selection":
+        return bits(report, mechanism.domain.count)
     if mechanism.kind == "user splitting":
         mark, *held = report
         count = len(mechanism.domain.groups) if mark == "c" else mechanism.domain.count
@@ -81,8 +109,10 @@ def test_estimates_are_unbiased_with_the_exact_variance(name: str, kind: str) ->
     domain = mechanism.domain
     chances, reports = matrix(mechanism)
     numbers = np.array([domain.values], dtype=float)
-    weights = {"value": np.eye(domain.count), "category": group_weights(domain), "mean": numbers}[kind]
-    spread = mechanism.spread(kind)
+    weights = {"value": np.eye(domain.count), "category": domain.members().astype(float), "mean": numbers}[
+        kind
+    ]
+    spread = mechanism.variances(kind)
     if not np.all(np.isfinite(spread.worst)):
         if kind != "mean":
             with pytest.raises(CannotCertifyError):
@@ -110,7 +140,7 @@ def test_estimates_are_unbiased_with_the_exact_variance(name: str, kind: str) ->
 @pytest.mark.parametrize("kind", ["value", "category"])
 def test_estimated_variances_are_unbiased(name: str, kind: str) -> None:
     mechanism = MEMBERS[name]
-    spread = mechanism.spread(kind)
+    spread = mechanism.variances(kind)
     if not np.all(np.isfinite(spread.worst)):
         return
     chances, reports = matrix(mechanism)
@@ -125,7 +155,9 @@ def test_estimated_variances_are_unbiased(name: str, kind: str) -> None:
     people, variance = mechanism.estimates(kind, np.asarray(tally), users)
     size = spread.at(truth)
     assert variance / scale == pytest.approx(size, rel=1e-3, abs=1e-3 * size.max())
-    weights = group_weights(mechanism.domain) if kind == "category" else np.eye(mechanism.domain.count)
+    weights = (
+        mechanism.domain.members().astype(float) if kind == "category" else np.eye(mechanism.domain.count)
+    )
     assert people.sum() / scale == pytest.approx(float((weights @ truth).sum()), rel=1e-3)
 
 
@@ -134,7 +166,7 @@ def test_contrasts_tell_all_there_is_to_tell_two_answers_apart(name: str) -> Non
     """Every pair's hockey-stick is at most that of some contrast, and every contrast's that of a pair."""
     mechanism = MEMBERS[name]
     chances, _ = matrix(mechanism)
-    sides = [side for each in mechanism.contrasts for side in (each, each.swapped())]
+    sides = [side for each in mechanism.answer_pairs for side in (each, each.swapped())]
     for side in sides:
         assert side.first.sum() == pytest.approx(1)
         assert side.second.sum() == pytest.approx(1)
@@ -151,8 +183,8 @@ def test_contrasts_tell_all_there_is_to_tell_two_answers_apart(name: str) -> Non
         assert max(pairs) == pytest.approx(told, rel=1e-6, abs=1e-9)
     blanket = float(chances.min(axis=0).sum())
     assert all(float(side.blanket.sum()) <= blanket * (1 + 1e-9) for side in sides)
-    # theirs leave out a report without a 0, and hashes that are the same for all
-    if name not in ("unary", "hashing"):
+    # its own leaves out hashes that are the same for all
+    if name != "hashing":
         assert all(float(side.blanket.sum()) == pytest.approx(blanket, rel=1e-6) for side in sides)
 
 
@@ -277,7 +309,7 @@ def test_subset_selection_reaches_the_least_error_of_values() -> None:
     """The figures of an SDP over all channels, for 8 values at epsilon .5 and 1."""
     for epsilon, least in ((0.5, 11.889), (1.0, 2.717)):
         made = subset_selection(without_categories(range(8)), epsilon)
-        assert made.spread("value").mean.max() == pytest.approx(least, rel=1e-4)
+        assert made.variances("value").mean.max() == pytest.approx(least, rel=1e-4)
 
 
 def test_subsets_of_one_value_are_plain_response() -> None:

@@ -9,22 +9,37 @@ import pytest
 from scipy import stats
 
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
-from pbdp.local.boosted import boosted_response
-from pbdp.local.domain import in_blocks, in_categories, on_scale, without_categories
-from pbdp.local.goal import LeastError, Within
-from pbdp.local.plan import LocalPlan, best_epsilon0, plan_local
+from pbdp.local import (
+    Domain,
+    LeastError,
+    LeastMeanError,
+    LocalPlan,
+    ReportWithin,
+    Within,
+    in_blocks,
+    in_categories,
+    on_scale,
+    plan_local,
+    region_of,
+    without_categories,
+)
+from pbdp.local.boosted_response import boosted_response
+from pbdp.local.configuration import configuration, mechanism_of
+from pbdp.local.goal import Goal
+from pbdp.local.plan import best_epsilon0
 from tests.local.setups import DOMAINS
 
 AGES = DOMAINS["ages"]
+DRINKS = in_categories({"hot": ["tea", "cocoa"], "cold": ["cola", "juice", "water"]})
 
 
 def families(plan: LocalPlan) -> list[str]:
-    return [entry.family for entry in (plan.chosen, *plan.others)]
+    return [entry.name for entry in (plan.chosen, *plan.others)]
 
 
 def test_only_categories_matter() -> None:
     plan = plan_local(AGES, LeastError(category=1), epsilon=5)
-    assert plan.chosen.family == "boosted response"
+    assert plan.chosen.name == "boosted response"
     assert plan.chosen.epsilon0 == 0
     assert plan.chosen.value_error is None
     assert families(plan)[-1] == "local hashing"
@@ -34,8 +49,9 @@ def test_only_categories_matter() -> None:
 
 def test_only_values_matter() -> None:
     plan = plan_local(AGES, LeastError(category=0), epsilon=5)
-    assert plan.chosen.epsilon0 == 5
-    assert plan.others[0].cost == plan.chosen.cost
+    assert plan.chosen.name == "plain randomized response"
+    # which is what boosting is best with
+    assert "boosted response" not in families(plan)
 
 
 @pytest.mark.parametrize("weight", [0.1, 0.5, 0.9])
@@ -44,7 +60,7 @@ def test_a_trade_off_is_the_best_on_a_fine_grid(weight: float) -> None:
 
     def cost(epsilon0: float) -> float:
         made = boosted_response(AGES, 5.0, epsilon0)
-        category, value = (made.spread(kind).mean.max() for kind in ("category", "value"))
+        category, value = (made.variances(kind).mean.max() for kind in ("category", "value"))
         return float(weight * category + (1 - weight) * value)
 
     grid = np.linspace(0.02, 5.0, 400)
@@ -61,9 +77,9 @@ def test_randomized_response_is_chosen_below_the_known_border(epsilon: float, co
     domain = without_categories(range(count))
     plan = plan_local(domain, LeastError(category=0, expected=np.eye(1, count)[0]), epsilon=epsilon)
     nobody = [
-        (entry.mechanism.spread("value").at(np.eye(1, count)[0])[1], entry.family)
+        (entry.mechanism.variances("value").at(np.eye(1, count)[0])[1], entry.name)
         for entry in (plan.chosen, *plan.others)
-        if entry.family != "subset selection"  # which is never worse than any of them
+        if entry.name != "subset selection"  # which is never worse than any of them
     ]
     best = min(nobody)[1]
     assert ("response" in best) == (count < 3 * np.exp(epsilon) + 2)
@@ -71,9 +87,9 @@ def test_randomized_response_is_chosen_below_the_known_border(epsilon: float, co
 
 def test_large_domains_and_small_epsilon_get_another_mechanism() -> None:
     plan = plan_local(in_blocks(range(1000), 10), LeastError(category=0), epsilon=1)
-    assert plan.chosen.family == "subset selection"
-    assert plan.others[0].family == "unary encoding"
-    response = next(entry for entry in plan.others if entry.family == "boosted response")
+    assert plan.chosen.name == "subset selection"
+    assert plan.others[0].name == "local hashing"
+    response = next(entry for entry in plan.others if entry.name == "plain randomized response")
     assert response.cost > 50 * plan.chosen.cost
     counts = plan.mechanism.randomize([1, 2, 999])
     assert len(counts.values) == 3
@@ -82,7 +98,7 @@ def test_large_domains_and_small_epsilon_get_another_mechanism() -> None:
 def test_many_categories_and_small_epsilon_ask_for_the_category() -> None:
     domain = in_blocks(range(1000), 10)
     plan = plan_local(domain, LeastError(category=1), epsilon=0.5)
-    assert plan.chosen.family == "subset selection of categories"
+    assert plan.chosen.name == "subset selection of categories"
     assert plan.above_limit == pytest.approx(1, abs=1e-6)
     # people put in their value, and their client knows its category
     assert plan.mechanism.randomize([0, 999]).values[0][0] == "c"
@@ -129,11 +145,11 @@ def test_the_worst_group_with_the_worst_truth_sets_the_width(kind: str) -> None:
     mechanism = boosted_response(domain, 2.0, 1.0)
     goal = Within(users=900, **{kind: 0.1})  # type: ignore[arg-type]
     # everyone holding the same value is the worst truth, as variances are sums over people
-    alone = [mechanism.spread(kind).at(900 * row) for row in np.eye(domain.count)]
+    alone = [mechanism.variances(kind).at(900 * row) for row in np.eye(domain.count)]
     by_group = np.max(alone, axis=0)
     assert by_group.max() > 1.2 * by_group.min()
     expected = stats.norm.ppf(0.975) * np.sqrt(by_group.max()) / 900
-    assert goal.half_width(mechanism.spread(kind)) == pytest.approx(expected)
+    assert goal.half_width(mechanism.variances(kind)) == pytest.approx(expected)
     assert goal.cost(mechanism) == pytest.approx(expected / 0.1)
 
 
@@ -180,3 +196,28 @@ def test_questions_that_make_no_sense() -> None:
     for expected in (np.ones(5), -np.ones(91), np.zeros(91), np.full(91, np.nan)):
         with pytest.raises(InputError, match="expected"):
             plan_local(AGES, LeastError(category=1, expected=expected), epsilon=1)
+
+
+GOALS: dict[str, tuple[Domain, Goal]] = {
+    "categories": (AGES, LeastError(category=1)),
+    "both": (AGES, LeastError(category=0.5)),
+    "values": (AGES, LeastError(category=0)),
+    "mean": (AGES, LeastMeanError()),
+    "reports": (DRINKS, ReportWithin(region=region_of(DRINKS, "category"), confidence=None)),
+    "no categories": (without_categories(range(4)), LeastError(category=0)),
+}
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_all_has_one_name_when_planned_and_when_estimated(name: str) -> None:
+    domain, goal = GOALS[name]
+    plan = plan_local(domain, goal, epsilon=2.0)
+    compared = [plan.chosen, *plan.others]
+    assert len({entry.name for entry in compared}) == len(compared)
+    for entry in compared:
+        read = mechanism_of(json.loads(json.dumps(configuration(entry.mechanism))))
+        assert read.name == entry.name == entry.record()["mechanism"]
+        assert read.domain.groups == domain.groups
+        if np.isfinite(entry.cost):
+            named = plan_local(domain, goal, epsilon=2.0, use=entry.name)
+            assert named.mechanism.fingerprint == entry.mechanism.fingerprint

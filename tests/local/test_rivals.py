@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from pbdp.errors import InputError
-from pbdp.local.boosted import boosted_response
-from pbdp.local.domain import in_blocks, without_categories
-from pbdp.local.hashing import LocalHashing, best_prime, hashing_variance, local_hashing
-from pbdp.local.unary import UnaryEncoding, unary_encoding
+from pbdp.local import in_blocks, without_categories
+from pbdp.local.boosted_response import boosted_response
+from pbdp.local.local_hashing import LocalHashing, best_prime, hashing_variance, local_hashing
 
 EPSILONS = [0.1, 0.5, 1.0, 2.0, 4.0, 7.0]
 
@@ -22,21 +21,11 @@ EPSILONS = [0.1, 0.5, 1.0, 2.0, 4.0, 7.0]
 @pytest.mark.parametrize("count", [2, 10, 91])
 def test_plain_randomized_response(epsilon: float, count: int) -> None:
     """Their equation 4: n (d - 2 + e^eps)/(e^eps - 1)^2 for values that nobody holds."""
-    spread = boosted_response(without_categories(range(count)), epsilon, epsilon).spread("value")
+    spread = boosted_response(without_categories(range(count)), epsilon, epsilon).variances("value")
     nobody = np.zeros(count)
     nobody[0] = 1000
     formula = 1000 * (count - 2 + np.exp(epsilon)) / np.expm1(epsilon) ** 2
     assert spread.at(nobody)[1:] == pytest.approx(np.full(count - 1, formula), rel=1e-9)
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_unary_encoding(epsilon: float) -> None:
-    """Their equation 10: 4 n e^eps/(e^eps - 1)^2 for values that nobody holds."""
-    mechanism = unary_encoding(in_blocks(range(20), 5), epsilon)
-    nobody = np.zeros(20)
-    nobody[0] = 1000
-    formula = 4000 * np.exp(epsilon) / np.expm1(epsilon) ** 2
-    assert mechanism.spread("value").at(nobody)[1:] == pytest.approx(np.full(19, formula), rel=1e-6)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -47,7 +36,7 @@ def test_local_hashing(epsilon: float) -> None:
     nobody[0] = 1000
     e, g = np.exp(epsilon), mechanism.g
     formula = 1000 * (e - 1 + g) ** 2 / ((e - 1) ** 2 * (g - 1))
-    assert mechanism.spread("value").at(nobody)[1:] == pytest.approx(np.full(19, formula), rel=1e-9)
+    assert mechanism.variances("value").at(nobody)[1:] == pytest.approx(np.full(19, formula), rel=1e-9)
     assert 1 <= formula / (4000 * e / np.expm1(epsilon) ** 2) < 1.09
     primes = (2, 3, 5, 7, 11, 53, 59, g)
     assert hashing_variance(epsilon, g) == min(hashing_variance(epsilon, p) for p in primes)
@@ -61,30 +50,11 @@ def test_variance_with_people_who_hold_the_value(epsilon: float) -> None:
     e = np.exp(epsilon)
     g = best_prime(epsilon)
     for mechanism, p, q in (
-        (unary_encoding(domain, epsilon), 0.5, 1 / (e + 1)),
         (local_hashing(domain, epsilon), e / (e + g - 1), 1 / g),
         (boosted_response(domain, epsilon, epsilon), e / (e + 3), 1 / (e + 3)),
     ):
         expected = 1000 * q * (1 - q) / (p - q) ** 2 + truth * (1 - p - q) / (p - q)
-        assert mechanism.spread("value").at(truth) == pytest.approx(expected, rel=1e-6)
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_the_certificate_of_unary_encoding_is_the_largest_ratio_over_all_reports(epsilon: float) -> None:
-    mechanism = unary_encoding(without_categories(range(4)), epsilon)
-    half, q = Fraction(1, 2), Fraction(mechanism.noise, 2**32)
-
-    def chance(bits: tuple[int, ...], value: int) -> Fraction:
-        result = Fraction(1)
-        for place, bit in enumerate(bits):
-            one = half if place == value else q
-            result *= one if bit else 1 - one
-        return result
-
-    reports = list(product((0, 1), repeat=4))
-    assert all(sum(chance(bits, value) for bits in reports) == 1 for value in range(4))
-    ratio = max(chance(bits, a) / chance(bits, b) for bits in reports for a in range(4) for b in range(4))
-    check_certificate(ratio, mechanism.epsilon, epsilon)
+        assert mechanism.variances("value").at(truth) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS[:5])
@@ -113,19 +83,6 @@ def check_certificate(ratio: Fraction, certified: float, asked: float) -> None:
         assert mpmath.mpf(certified) < truth * (1 + mpmath.mpf(10) ** -15)
 
 
-def test_unary_bits_are_drawn_with_their_weights() -> None:
-    mechanism = unary_encoding(without_categories(range(2)), 1.0)
-    noise = mechanism.noise
-
-    def bits(low: int, high: int) -> str:
-        return f"{int(mechanism.report_of(0, [low + (high << 32)]), 16):08b}"[:2]
-
-    assert bits(2**31 - 1, noise - 1) == "11"
-    assert bits(2**31, noise - 1) == "01"
-    assert bits(2**31 - 1, noise) == "10"
-    assert bits(2**31, noise) == "00"
-
-
 def test_hashed_reports_are_drawn_with_their_weights() -> None:
     mechanism = local_hashing(without_categories(range(5)), 1.0)
     g, other = mechanism.g, mechanism.other
@@ -140,18 +97,12 @@ def test_hashed_reports_are_drawn_with_their_weights() -> None:
 
 def test_rivals_outside_their_range() -> None:
     domain = without_categories(range(4))
-    for made in (unary_encoding, local_hashing):
+    for epsilon in (0.0, 13.0):
         with pytest.raises(InputError, match="epsilon"):
-            made(domain, 13.0)
-        with pytest.raises(InputError, match="epsilon"):
-            made(domain, 0.0)
-    with pytest.raises(InputError, match="noise"):
-        UnaryEncoding(domain=domain, noise=0)
+            local_hashing(domain, epsilon)
     with pytest.raises(InputError, match="prime"):
         LocalHashing(domain=domain, g=4, other=5)
     with pytest.raises(InputError, match="other"):
         LocalHashing(domain=domain, g=5, other=2**62)
     with pytest.raises(InputError, match="words"):
-        unary_encoding(domain, 1.0).report_of(1, [1])
-    with pytest.raises(InputError, match="Use hashing"):
-        unary_encoding(without_categories(range(70_000)), 1.0)
+        local_hashing(domain, 1.0).report_of(1, [1])

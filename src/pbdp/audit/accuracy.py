@@ -28,7 +28,8 @@ class ConfidenceInterval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccuracyFinding:
-    """Intervals that all hold, but for the probability `error`, against the least confidence claimed.
+    """Intervals that all hold, but for the probability `error`, against the least confidence claimed; none
+    where nothing is claimed of a draw.
 
     `hardest` is the answer at which the plan's own law is least often accurate.
     """

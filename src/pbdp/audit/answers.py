@@ -5,7 +5,7 @@ hardest answers to get right.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,6 +21,7 @@ from pbdp.mechanism.design import Design, region_masses
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
 from pbdp.planning.plan import Plan
+from pbdp.release.law import OutputLaw
 
 Answer = int | float
 
@@ -117,20 +118,22 @@ def audited_pairs(
     Which pairs are looked at is decided from the public laws alone, before anything is drawn.
     """
     if answers is None:
-        return [_most_telling(plan, claim, list(_default_pairs(plan, claim)), draws)]
+        return [most_telling(plan.law_at, claim, list(_default_pairs(plan, claim)), draws)]
     return [
-        _most_telling(plan, claim, list(_pairs_at(plan, as_planned(plan, answer))), draws)
+        most_telling(plan.law_at, claim, list(_pairs_at(plan, as_planned(plan, answer))), draws)
         for answer in answers
     ]
 
 
-def _most_telling(plan: Plan, claim: Claim, pairs: list[AnswerPair], draws: int) -> AnswerPair:
+def most_telling(
+    law_at: Callable[[Answer], OutputLaw], claim: Claim, pairs: list[AnswerPair], draws: int
+) -> AnswerPair:
     """The pair with the largest bound to be expected from so many draws."""
     if len(pairs) == 1:
         return pairs[0]
 
     def promise(pair: AnswerPair) -> float:
-        laws = [plan.law_at(pair.first), plan.law_at(pair.second)]
+        laws = [law_at(pair.first), law_at(pair.second)]
         line = line_of(laws)
         p, q = (probabilities_on(line, law) for law in laws)
         return max(best_public_event(claim, p, q, draws), best_public_event(claim, q, p, draws))
@@ -150,6 +153,11 @@ def _default_pairs(plan: Plan, claim: Claim) -> Iterator[AnswerPair]:
     steps = plan.grid.sensitivity_in_steps(plan.requirement.sensitivity)
     if isinstance(plan.grid, LogGrid):
         yield from _pairs_on_log_grid(plan, plan.grid)
+        return
+    if not design.follows_answer and not isinstance(design, Design):
+        first, last = (int(end) for end in design.region.answers)
+        moved = min(steps, last - first)
+        yield from (_pair_at(plan, answer, moved) for answer in range(first, last - moved + 1))
         return
     if not design.follows_answer:
         yield from dict.fromkeys(_pair_at(plan, *found) for found in _worst_pairs(plan, claim, steps))

@@ -6,19 +6,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pbdp.audit.accuracy import AccuracyFinding, accuracy_finding
-from pbdp.audit.answers import as_planned, audited_pairs, hardest_answer
+from pbdp.audit.accuracy import accuracy_finding
+from pbdp.audit.answers import audited_pairs, hardest_answer
+from pbdp.audit.choices import audit_choice
 from pbdp.audit.claim import claim_of
-from pbdp.audit.fit import FitFinding, fit_finding
-from pbdp.audit.loss import LossFinding, compared, loss_finding
-from pbdp.audit.samples import Draw, Progress, Sample, answer_text, drawn_at, line_of, own_sampler
-from pbdp.audit.spherical import drawn_shift
+from pbdp.audit.fit import fit_finding
+from pbdp.audit.loss import compared, loss_finding
+from pbdp.audit.part import PartAudit
+from pbdp.audit.samples import Draw, Progress, drawn_at, line_of, own_sampler, telling
+from pbdp.audit.surveys import audit_survey
+from pbdp.choosing.plan import ChoicePlan
 from pbdp.digits import percent_down
 from pbdp.errors import ContradictionError, InputError
+from pbdp.local.mechanism import LocalMechanism
 from pbdp.mechanism.requirement import Requirement
 from pbdp.parameters import confidence_level, whole
 from pbdp.planning.plan import Plan
-from pbdp.planning.vectors.spherical import SphericalDesign
 
 LIMITS = (
     "An audit can show that a sampler breaks its claim. It cannot prove that it keeps it: that is for the "
@@ -26,109 +29,21 @@ LIMITS = (
     "It sees the answers it drew at, and takes its draws to be independent. It sees nothing of other "
     "answers, of timing, of where the random bits come from, or of how a true answer is computed.",
 )
-# Numbers that are drawn at each answer unless told; vectors that are drawn as a whole take far longer.
+# Numbers that are drawn at each answer unless told.
 DRAWS = 1_000_000
-SPHERICAL_DRAWS = 10_000
 LEAST_DRAWS = 1000
+# Choices are drawn one by one.
+CHOICES = 50_000
 # One audit in a thousand may be wrong: an alarm that rings for nothing is soon ignored.
 CONFIDENCE = 0.999
 # Privacy, accuracy and fit have a third of the error each.
 FINDINGS = 3
 
-
+Audited = Plan | ChoicePlan | LocalMechanism
 EACH = (
     "Every coordinate has noise of its own, of one law: privacy and fit are tested on the numbers of all "
     "coordinates, each by itself, accuracy on whole vectors. An answer stands in every coordinate."
 )
-WHOLE = (
-    "The noise is drawn for whole vectors: tested are its length and its direction, accuracy, and privacy on "
-    "events along a shift. An answer is the first coordinate, which is all that neighbors differ in."
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PartAudit:
-    """What `draws` numbers or vectors at each of several hypothetical answers say of one part of a plan.
-
-    `checked` says what was looked at, where that is not each published number by itself.
-    """
-
-    name: str
-    requirement: str
-    mechanism: str
-    draws: int
-    drawn: str
-    checked: tuple[str, ...]
-    samples: tuple[Sample, ...]
-    loss: LossFinding
-    accuracy: AccuracyFinding
-    fit: FitFinding
-
-    @property
-    def passed(self) -> bool:
-        """Whether nothing that was drawn contradicts the plan."""
-        return self.loss.passed and self.accuracy.passed and self.fit.passed
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """What is contradicted: privacy, accuracy, fit, outputs."""
-        broken = (
-            name
-            for name, passed in (
-                ("privacy", self.loss.passed),
-                ("accuracy", self.accuracy.passed),
-                ("fit", self.fit.fits),
-                ("outputs", self.fit.outside == 0),
-            )
-            if not passed
-        )
-        return tuple(f"{self.name}: {name}" if self.name else name for name in broken)
-
-    def rows(self) -> list[tuple[str, str, str, str]]:
-        """What was looked at, what was seen, what the plan claims, and the verdict."""
-        found = (
-            (*self.loss.row, self.loss.passed),
-            (*self.accuracy.row, self.accuracy.passed),
-            (*self.fit.rows[0], self.fit.fits),
-            (*self.fit.rows[1], self.fit.outside == 0),
-        )
-        return [
-            (what, seen, claimed, "consistent" if passed else "CONTRADICTED")
-            for what, seen, claimed, passed in found
-        ]
-
-    @property
-    def title(self) -> str:
-        """What was drawn, and where."""
-        answers = [answer_text(sample.answer) for sample in self.samples]
-        return (
-            f"{self.name + ': drawn' if self.name else 'Drawn'} {self.draws:,} {self.drawn} at each of the "
-            f"hypothetical answers {', '.join(answers[:-1])} and {answers[-1]}: {self.mechanism} noise, "
-            f"{self.requirement}."
-        )
-
-    def lines(self) -> list[str]:
-        """What was drawn and found, in sentences."""
-        return [
-            self.title,
-            *self.checked,
-            *self.loss.lines(),
-            *self.accuracy.lines(),
-            *self.fit.lines(),
-        ]
-
-    def record(self) -> dict[str, Any]:
-        """The same for a program to read."""
-        return {
-            "requirement": self.requirement,
-            "mechanism": self.mechanism,
-            "draws": self.draws,
-            "checked": list(self.checked),
-            "answers": [sample.answer for sample in self.samples],
-            "privacy": self.loss.record(),
-            "accuracy": self.accuracy.record(),
-            "fit": self.fit.record(),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -168,31 +83,6 @@ class Audit:
             raise ContradictionError("audit", "of one part here", f"of {names}", "Look at its `parts`.")
         return self.parts[0]
 
-    @property
-    def draws(self) -> int:
-        """How many numbers or vectors were drawn at each answer."""
-        return self.only.draws
-
-    @property
-    def samples(self) -> tuple[Sample, ...]:
-        """What was drawn at each answer."""
-        return self.only.samples
-
-    @property
-    def loss(self) -> LossFinding:
-        """What the draws prove of privacy."""
-        return self.only.loss
-
-    @property
-    def accuracy(self) -> AccuracyFinding:
-        """How often the requirement was met."""
-        return self.only.accuracy
-
-    @property
-    def fit(self) -> FitFinding:
-        """Whether the draws follow the law."""
-        return self.only.fit
-
     def lines(self) -> list[str]:
         """The audit in sentences, the verdict first."""
         return [
@@ -223,7 +113,7 @@ class Audit:
 
 
 def audit_plan(
-    plan: Plan,
+    plan: Audited,
     draw: Draw | Mapping[str, Draw] | None = None,
     *,
     answers: Iterable[int | float] | None = None,
@@ -239,22 +129,20 @@ def audit_plan(
     one the plan's own sampler is audited.
 
     Without `answers` the neighbors on which most can be seen are taken; with them, each is drawn at beside
-    its neighbor. `draws` numbers or vectors are drawn at each, a million numbers if left out, fewer where
-    they take long. The statements of the audit are all true with at least the probability `confidence`.
-    `progress(done, total)` hears of the draws of a part as they are made.
+    its neighbor. `draws` numbers or vectors are drawn at each, a million numbers if left out. The statements
+    of the audit are all true with at least the probability `confidence`. `progress(done, total)` hears of the
+    draws of a part as they are made.
     """
-    if not isinstance(plan, Plan):
-        raise InputError("plan", "a plan", f"a {type(plan).__name__}")
     asked = None if answers is None else tuple(answers)
     if asked == ():
         raise InputError("answers", "at least one hypothetical answer", "none")
     if draws is not None:
         draws = whole("draws", draws, LEAST_DRAWS, "Fewer draws say next to nothing.")
-    error = 1 - confidence_level("confidence", confidence)
-    samplers = _samplers(plan, draw)
-    parts = [plan.alone(part.name) for part in plan.parts] if plan.is_joint else [plan]
-    return Audit(
-        parts=tuple(
+    error = (1 - confidence_level("confidence", confidence)) / FINDINGS
+    if isinstance(plan, Plan):
+        samplers = _samplers(plan, draw)
+        parts = [plan.alone(part.name) for part in plan.parts] if plan.is_joint else [plan]
+        found = tuple(
             _audited(
                 part,
                 name,
@@ -262,14 +150,22 @@ def audit_plan(
                 together=plan.releases,
                 answers=asked,
                 draws=_usual_draws(part) if draws is None else draws,
-                # every part may be wrong with an equal share, and so may each of its findings
-                error=error / len(parts) / FINDINGS,
+                # every part may be wrong with an equal share
+                error=error / len(parts),
                 progress=progress,
             )
             for part, (name, sampler) in zip(parts, samplers.items(), strict=True)
-        ),
-        confidence=confidence,
-    )
+        )
+        return Audit(parts=found, confidence=confidence)
+    if asked is not None or isinstance(draw, Mapping):
+        raise ContradictionError("answers", "left out for a choice or a survey", "some")
+    if isinstance(plan, ChoicePlan):
+        part = audit_choice(plan, draw, draws=draws or CHOICES, error=error, progress=progress)
+    elif isinstance(plan, LocalMechanism):
+        part = audit_survey(plan, draw, draws=draws or DRAWS, error=error, progress=progress)
+    else:
+        raise InputError("plan", "a plan", f"a {type(plan).__name__}")
+    return Audit(parts=(part,), confidence=confidence)
 
 
 def _samplers(plan: Plan, draw: Draw | Mapping[str, Draw] | None) -> dict[str, Draw]:
@@ -283,8 +179,7 @@ def _samplers(plan: Plan, draw: Draw | Mapping[str, Draw] | None) -> dict[str, D
 
 
 def _usual_draws(plan: Plan) -> int:
-    most = SPHERICAL_DRAWS if isinstance(plan.mechanism, SphericalDesign) else DRAWS
-    return max(LEAST_DRAWS, min(most, DRAWS // plan.requirement.dimensions))
+    return max(LEAST_DRAWS, DRAWS // plan.requirement.dimensions)
 
 
 def _audited(
@@ -302,58 +197,30 @@ def _audited(
 
     Its numbers are among `together` that one person may affect.
     """
-    done, total = 0, 0
-
-    def told(count: int) -> None:
-        nonlocal done
-        done += count
-        if progress is not None:
-            progress(done, total)
-
     asked, claim = plan.requirement, claim_of(plan, together)
-    if isinstance(plan.mechanism, SphericalDesign):
-        where = tuple(float(as_planned(plan, answer)) for answer in answers or (0.0,))
-        total = 2 * draws * len(where)
-        shifts = [drawn_shift(plan, draw, answer, draws=draws, told=told) for answer in where]
-        listed = [sample for shift in shifts for sample in shift.lengths]
-        directions = [sample for shift in shifts for sample in shift.directions]
-        hardest = listed[0].answer
-        seen = [two for shift in shifts for two in shift.seen]
-        loss = loss_finding(claim, seen, error, plan.certificate.epsilon_lower or None)
-        fit = fit_finding([*listed, *directions], error, numbers=total * asked.dimensions)
-    else:
-        pairs = audited_pairs(plan, claim, answers, draws)
-        in_pairs = list(dict.fromkeys(answer for pair in pairs for answer in (pair.first, pair.second)))
-        hardest = hardest_answer(plan, in_pairs)
-        drawn = list(dict.fromkeys([*in_pairs, hardest]))
-        total = draws * len(drawn)
-        line = line_of([plan.law_at(answer) for answer in drawn])
-        samples = {
-            answer: drawn_at(plan, draw, answer, line=line, draws=draws, told=told) for answer in drawn
-        }
-        listed = list(samples.values())
-        loss = loss_finding(claim, [compared(pair, samples, line) for pair in pairs], error)
-        fit = fit_finding(listed, error)
+    pairs = audited_pairs(plan, claim, answers, draws)
+    in_pairs = list(dict.fromkeys(answer for pair in pairs for answer in (pair.first, pair.second)))
+    hardest = hardest_answer(plan, in_pairs)
+    drawn = list(dict.fromkeys([*in_pairs, hardest]))
+    line = line_of([plan.law_at(answer) for answer in drawn])
+    told = telling(progress, draws * len(drawn))
+    samples = {answer: drawn_at(plan, draw, answer, line=line, draws=draws, told=told) for answer in drawn}
+    listed = list(samples.values())
     return PartAudit(
         name=name,
         requirement=asked.describe(),
-        mechanism=plan.mechanism.name,
+        mechanism=f"{plan.mechanism.name} noise",
         draws=draws,
         drawn="times" if asked.coordinates is None else f"vectors of {asked.dimensions} numbers",
-        checked=_checked(plan),
+        checked=() if asked.coordinates is None else (EACH,),
+        answers=tuple(samples),
         samples=tuple(listed),
-        loss=loss,
+        loss=loss_finding(claim, [compared(pair, samples, line) for pair in pairs], error),
         accuracy=accuracy_finding(
             asked.describe(), _confidence_each(plan), hardest, listed, error, of=_what(asked)
         ),
-        fit=fit,
+        fit=fit_finding(listed, error),
     )
-
-
-def _checked(plan: Plan) -> tuple[str, ...]:
-    if plan.requirement.coordinates is None:
-        return ()
-    return (WHOLE if isinstance(plan.mechanism, SphericalDesign) else EACH,)
 
 
 def _what(asked: Requirement) -> str:

@@ -27,7 +27,6 @@ from pbdp.accounting.exact.tables import table_epsilon
 from pbdp.digits import delta_text, order_text
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Plan
-from pbdp.planning.vectors.spherical import SphericalDesign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +62,7 @@ class Claim:
 
 
 def claim_of(plan: Plan, together: int | None = None) -> Claim:
-    """The claim for one number, or for a whole vector where its numbers have no law of their own.
+    """The claim for one number, or for one coordinate of a vector.
 
     It is one of `together` numbers, those of the plan if left out: the coordinates that one person changes
     are so many releases, each of which may move by all of the sensitivity. At a delta one alone loses what
@@ -72,8 +71,6 @@ def claim_of(plan: Plan, together: int | None = None) -> Claim:
     """
     design, epsilon = plan.mechanism, plan.epsilon
     releases = plan.releases if together is None else together
-    if isinstance(design, SphericalDesign):
-        releases = 1
     if releases > 1 and plan.delta is not None:
         if design.follows_answer:
             steps = plan.grid.sensitivity_in_steps(plan.requirement.sensitivity)

@@ -49,21 +49,20 @@ class Event:
 class Two:
     """Two answers, and the counts at each by part and place.
 
-    `laws` are the public probabilities at the points of the line, if they are known; `what` is on the line.
+    `laws` are the public probabilities at the points of the line, which are outputs.
     """
 
     line: Array
-    laws: tuple[Array, Array] | None
+    laws: tuple[Array, Array]
     first: Counts
     second: Counts
     answers: tuple[int | float, int | float] = (0, 1)
-    what: str = "outputs"
 
     def turned(self) -> Two:
         """The same answers the other way round."""
         return replace(
             self,
-            laws=None if self.laws is None else self.laws[::-1],
+            laws=self.laws[::-1],
             first=self.second,
             second=self.first,
             answers=self.answers[::-1],
@@ -72,13 +71,12 @@ class Two:
 
 def number_of_kinds(two: Two) -> int:
     """How many events `chosen_events` gives; known before anything is drawn."""
-    return 2 + (two.laws is not None) + (len(two.line) > MANY_OUTPUTS)
+    return 3 + (len(two.line) > MANY_OUTPUTS)
 
 
 def chosen_events(claim: Claim, two: Two) -> list[Event]:
     """One event of each kind, chosen without a look at the last part of the draws."""
-    events = [] if two.laws is None else [_by_public_loss(claim, two, *two.laws)]
-    events += [_half_line(claim, two), _by_neighborhood(claim, two)]
+    events = [_by_public_loss(claim, two), _half_line(claim, two), _by_neighborhood(claim, two)]
     return [*events, _by_lowest_bits(claim, two)] if len(two.line) > MANY_OUTPUTS else events
 
 
@@ -124,10 +122,10 @@ def _before_test(counts: Counts) -> Counts:
     return np.asarray(counts[LEARN] + counts[CHOOSE])
 
 
-def _by_public_loss(claim: Claim, two: Two, p: Array, q: Array) -> Event:
+def _by_public_loss(claim: Claim, two: Two) -> Event:
     points = len(two.line)
     rank = np.empty(points, dtype=np.intp)
-    rank[_falling_loss(p, q)] = np.arange(points)
+    rank[_falling_loss(*two.laws)] = np.arange(points)
     # gaps come last: the laws say nothing of them
     groups = np.full(2 * points + 1, points)
     groups[1::2] = rank
@@ -144,9 +142,9 @@ def _half_line(claim: Claim, two: Two) -> Event:
     up, down = (_best_start(claim, groups, first, second) for groups in (upwards, downwards))
     if up[0] >= down[0]:
         last = two.line[min(up[1], len(two.line)) - 1]
-        return Event(kind="half-line", words=f"{two.what} of {last:.12g} or less", places=upwards < up[1])
+        return Event(kind="half-line", words=f"outputs of {last:.12g} or less", places=upwards < up[1])
     start = two.line[max(len(two.line) - down[1], 0)]
-    return Event(kind="half-line", words=f"{two.what} of {start:.12g} or more", places=downwards < down[1])
+    return Event(kind="half-line", words=f"outputs of {start:.12g} or more", places=downwards < down[1])
 
 
 def _learned(claim: Claim, two: Two, groups: Groups, kind: str, words: str) -> Event:
@@ -166,7 +164,7 @@ def _by_neighborhood(claim: Claim, two: Two) -> Event:
     groups = np.zeros(2 * len(points) + 1, dtype=np.intp)
     for number, start in enumerate(group_starts(points.astype(np.float64), LEAST_IN_GROUP)):
         groups[2 * start + 1 :: 2] = number + 1
-    words = f"{two.what} that were more frequent in a first part of the draws"
+    words = "outputs that were more frequent in a first part of the draws"
     return _learned(claim, two, groups, "frequency", words)
 
 

@@ -127,13 +127,13 @@ class FitFinding:
         }
 
 
-def fit_finding(samples: list[Sample], error: float, numbers: int | None = None) -> FitFinding:
-    """Every test at every answer; `numbers` were looked at, if not those that the samples count."""
+def fit_finding(samples: list[Sample], error: float) -> FitFinding:
+    """Every test at every answer."""
     return FitFinding(
         error=error,
         tests=tuple(test for sample in samples for test in _tests(sample)),
         off_law=tuple((sample.answer, sample.off_law) for sample in samples),
-        numbers=sum(sample.draws for sample in samples) if numbers is None else numbers,
+        numbers=sum(sample.draws for sample in samples),
     )
 
 
@@ -146,7 +146,7 @@ def pooled(sample: Sample, least: float) -> tuple[Counts, Counts, Array]:
 
 def _tests(sample: Sample) -> list[FitTest]:
     def test(name: str, statistic: float, p_value: float) -> FitTest:
-        return FitTest(answer=sample.answer, name=sample.what + name, statistic=statistic, p_value=p_value)
+        return FitTest(answer=sample.answer, name=name, statistic=statistic, p_value=p_value)
 
     _, counts, expected = pooled(sample, max(LEAST_EXPECTED, sample.draws / MOST_GROUPS))
     tests = [

@@ -43,14 +43,14 @@ class EventBound:
 class LossFinding:
     """The privacy loss is at least `epsilon_lower`, but for the probability `error`.
 
-    It is that of one number, or of a vector as a whole. `reachable` is what the bound would tend to with ever
-    more draws from the laws that the plan states; None where that is not known.
+    It is that of one number. `reachable` is what the bound would tend to with ever more draws from the laws
+    that the plan states.
     """
 
     claim: Claim
     error: float
     bounds: tuple[EventBound, ...]
-    reachable: float | None
+    reachable: float
 
     @property
     def best(self) -> EventBound:
@@ -84,13 +84,9 @@ class LossFinding:
             f"  Seen on {best.event}: {best.hits_first:,} of {best.draws:,} draws at answer "
             f"{answer_text(best.first)} (at least {percent_down(best.p_low)}), {best.hits_second:,} at "
             f"{answer_text(best.second)} (at most {percent_up(best.q_high)}).",
+            f"  From the laws that the plan states, endless draws would show {rounded_down(self.reachable)}"
+            + ("." if claim.order is None else ": one set of outputs shows but a part of a Rényi loss."),
         ]
-        if self.reachable is not None:
-            lines.append(
-                "  From the laws that the plan states, endless draws would show "
-                f"{rounded_down(self.reachable)}"
-                + ("." if claim.order is None else ": one set of outputs shows but a part of a Rényi loss.")
-            )
         if claim.releases > 1:
             lines.append(
                 f"  This is one of {claim.releases} numbers, by itself. That all together lose at most "
@@ -116,17 +112,13 @@ class LossFinding:
         }
 
 
-def loss_finding(claim: Claim, seen: list[Two], error: float, reached: float | None = None) -> LossFinding:
-    """Test every kind of event on every two answers, in both directions.
-
-    `reached` is what endless draws would show, where that does not follow from the laws.
-    """
+def loss_finding(claim: Claim, seen: list[Two], error: float) -> LossFinding:
+    """Test every kind of event on every two answers, in both directions."""
     tests = 2 * sum(number_of_kinds(two) for two in seen)
-    bounds, most = [], reached
+    bounds, most = [], 0.0
     for two in seen:
         for ordered in (two, two.turned()):
-            if ordered.laws is not None:
-                most = max(most or 0.0, reachable(claim, *ordered.laws))
+            most = max(most, reachable(claim, *ordered.laws))
             bounds += [
                 _tested(claim, event, ordered, error / tests) for event in chosen_events(claim, ordered)
             ]

@@ -5,7 +5,7 @@ of the points or in one of the gaps between, before and after them: place 2i + 1
 before it. So a sampler that publishes what it should not is counted completely too, and any set of places is
 a set of outputs that was fixed before the draws.
 
-The numbers of a vector are counted together: where noise is drawn for each coordinate, all have one law.
+The numbers of a vector are counted together: all coordinates have one law.
 Whether the requirement is met is looked at for whole vectors.
 """
 
@@ -13,16 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
-from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Part, Plan
-from pbdp.planning.vectors.spherical import SphericalDesign
 from pbdp.release.law import OutputLaw
 
 Counts = npt.NDArray[np.int64]
@@ -47,7 +46,7 @@ class Sample:
 
     `counts` belongs to the law's outputs; `off_law` draws were none of them; `met` answers met the
     requirement. `by_part` holds the counts of the three parts of the draws, one row each, by place on the
-    line. Of a vector all coordinates are draws; `size` is how many it has. `what` is counted, if not outputs.
+    line. Of a vector all coordinates are draws; `size` is how many it has.
     """
 
     answer: int | float
@@ -58,7 +57,6 @@ class Sample:
     draws: int
     by_part: Counts
     size: int = 1
-    what: str = ""
 
     @property
     def tried(self) -> int:
@@ -94,6 +92,19 @@ def acceptable(plan: Plan, answer: int | float) -> tuple[float, float]:
     )
 
 
+def telling(progress: Progress | None, total: int) -> Callable[[int], None]:
+    """What hears how many draws each block had, and tells how many there are so far."""
+    done = 0
+
+    def told(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, total)
+
+    return told
+
+
 def part_sizes(draws: int) -> tuple[int, int, int]:
     """How many draws each part gets."""
     learn, choose = (round(share * draws) for share in PARTS[:2])
@@ -103,8 +114,7 @@ def part_sizes(draws: int) -> tuple[int, int, int]:
 def own_sampler(part: Part) -> Draw:
     """What publishes for a part of a plan.
 
-    Made-up answers are nobody's, so any number of them may be released; all in one draw, where each number
-    has noise of its own.
+    Made-up answers are nobody's, so any number of them may be released, all in one draw.
     """
     releaser = part.releaser
 
@@ -113,26 +123,42 @@ def own_sampler(part: Part) -> Draw:
         steps = releaser.publisher.steps_of(true.ravel())
         return releaser.publisher.values_of(releaser.output_steps(steps)).reshape(true.shape)
 
-    def one_by_one(answer: Any, count: int) -> npt.NDArray[np.generic]:
-        return np.array([releaser.release(answer) for _ in range(count)])
-
-    return one_by_one if isinstance(part.design, SphericalDesign) else many
+    return many
 
 
 def drawn_at(
     plan: Plan, draw: Draw, answer: int | float, *, line: Array, draws: int, told: Callable[[int], None]
 ) -> Sample:
-    """Draw at an answer, or at a vector of it, and count; `told` hears how many draws each block had."""
-    law, asked = plan.law_at(answer), plan.requirement
-    true = answer if asked.coordinates is None else np.full(asked.dimensions, float(answer))
+    """Draw numbers or vectors of a plan at an answer, and count."""
+    asked, law = plan.requirement, plan.law_at(answer)
+    size = None if asked.coordinates is None else asked.dimensions
+    met_by = partial(meets, plan, answer)
+    return counted(draw, answer, law, met_by, line=line, draws=draws, told=told, size=size)
+
+
+def counted(
+    draw: Draw,
+    answer: int | float,
+    law: OutputLaw,
+    met_by: Callable[[Array], npt.NDArray[np.bool_]],
+    *,
+    line: Array,
+    draws: int,
+    told: Callable[[int], None],
+    size: int | None = None,
+) -> Sample:
+    """Draw at an answer, or at a vector of this size of it, and count; which draws meet the requirement
+    `met_by` says, and `told` hears how many each block had.
+    """
+    true = answer if size is None else np.full(size, float(answer))
     by_part = np.zeros((len(PARTS), 2 * len(line) + 1), dtype=np.int64)
     met = 0
     for part, values in blocks(draw, true, draws, told):
-        met += int(np.count_nonzero(meets(plan, answer, values)))
+        met += int(np.count_nonzero(met_by(values)))
         by_part[part] += np.bincount(places_of(line, values.ravel()), minlength=by_part.shape[1])
     possible = law.probability > 0
     counts = by_part.sum(axis=0)[2 * np.searchsorted(line, law.output) + 1]
-    numbers = draws * asked.dimensions
+    numbers = draws * (size or 1)
     return Sample(
         answer=answer,
         law=law,
@@ -141,7 +167,7 @@ def drawn_at(
         met=met,
         draws=numbers,
         by_part=by_part,
-        size=asked.dimensions,
+        size=size or 1,
     )
 
 
@@ -163,22 +189,11 @@ def meets(plan: Plan, answer: int | float, values: Array) -> npt.NDArray[np.bool
         return np.asarray((values >= low) & (values <= high))
     if coordinates.norm == "linf":
         return np.asarray(np.all((values >= low) & (values <= high), axis=1))
+    order = int(coordinates.norm.removeprefix("l"))
     true = np.full(plan.requirement.dimensions, float(answer))
-    return lengths(coordinates.norm, values - true) <= furthest(plan.requirement, true)
-
-
-def lengths(norm: str, vectors: Array) -> Array:
-    """How long vectors, a row each, are in the norm l1 or l2."""
-    return np.asarray(np.linalg.norm(vectors, ord=int(norm.removeprefix("l")), axis=-1))
-
-
-def furthest(asked: Requirement, true: Array) -> float:
-    """How far from a true vector a published one may be, in its norm, with room for rounding."""
-    if asked.coordinates is None:
-        raise AssertionError("a vector has coordinates")
-    size = float(lengths(asked.coordinates.norm, true))
-    width = float(asked.region.offsets(size)[0])
-    return width + END_ROUNDING * len(true) * (float(np.max(np.abs(true))) + width)
+    width = float(plan.requirement.region.offsets(float(np.linalg.norm(true, ord=order)))[0])
+    room = END_ROUNDING * len(true) * (abs(float(answer)) + width)
+    return np.asarray(np.linalg.norm(values - true, ord=order, axis=1) <= width + room)
 
 
 def _published(values: object, shape: tuple[int, ...]) -> Array:

@@ -1,8 +1,9 @@
-"""OpenDP: a plan as a measurement, so that it works inside a pipeline.
+"""OpenDP: a plan as a measurement inside a pipeline, and OpenDP's measurements as what a budget pays for.
 
 Needs `dp.enable_features("contrib", "honest-but-curious")`:
 
     counting >> then_plan_release(plan)
+    budget.reserve(priced_measurement(measurement, 1), key="theirs")
 
 **The function** clamps each true answer into those that the plan serves (2^52 steps, or zero and more, say)
 and publishes it with fresh, independent noise. Clamping moves no two answers apart, and after it no answer is
@@ -22,104 +23,69 @@ Which datasets are neighbors is said in OpenDP's own terms, by the distance aske
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from pbdp.bridges import needed_by
+from pbdp.bridges import curve, needed_by
 from pbdp.digits import delta_text
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing.priced import compose_plans
+from pbdp.planning.pricing.priced import Claim, Measured, compose_plans
 
 with needed_by("The bridge to OpenDP", "opendp"):
     import opendp.prelude as dp
     from opendp.extras._utilities import to_then
     from opendp.mod import AtomDomain, Domain, Measurement, Metric, VectorDomain, _PartialConstructor
 
-WHOLE = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize")
-REAL = ("f32", "f64")
+# numpy's types of OpenDP's numbers.
+WHOLE = {
+    f"{sign}{bits}": f"{kind}{bits}"
+    for sign, kind in (("i", "int"), ("u", "uint"))
+    for bits in (8, 16, 32, 64)
+} | {"usize": "uint64"}
+REAL = {"f32": "float32", "f64": "float64"}
 NORMS = {"L1Distance": 1, "L2Distance": 2, "LInfDistance": math.inf}
-_OF_PLANS = {"l1": 1, "l2": 2, "linf": math.inf}
-# OpenDP's types by numpy's names.
-_TYPES = {"i": "int", "u": "uint", "f": "float"}
+_OF_PLANS = {"l1": 1, "linf": math.inf}
+# Who are neighbors at a distance of one between datasets.
+_RELATIONS = {
+    "SymmetricDistance": Neighbors.ADD_REMOVE,
+    "InsertDeleteDistance": Neighbors.ADD_REMOVE,
+    "ChangeOneDistance": Neighbors.REPLACE,
+    "HammingDistance": Neighbors.REPLACE,
+}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Space:
-    """One number (`norm` None), or a vector of `size` numbers, None if any; `atom` is OpenDP's name for them.
+def priced_measurement(
+    measurement: Measurement, d_in: Any, *, neighbors: str | None = None, label: str = "measurement"
+) -> Claim | Measured:
+    """An OpenDP measurement as a budget pays for it, by its own privacy map at `d_in`.
 
-    `norm` is the power in which the changes of the numbers add up: 1, 2 or infinity.
+    With (epsilon, delta) it is a claim; with a privacy profile, which zero-concentrated loss is turned into,
+    it is paid for by its curve. Whoever calls it answers for OpenDP's map. `neighbors` follows from datasets
+    at a distance of 1, and has to be given elsewhere.
     """
-
-    atom: str
-    size: int | None = 1
-    norm: float | None = None
-
-    @property
-    def is_vector(self) -> bool:
-        """Whether inputs are vectors."""
-        return self.norm is not None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the numbers are whole."""
-        return self.atom in WHOLE
-
-    def moved(self, distance: float, norm: float = math.inf) -> float:
-        """The most that two inputs at this distance differ by in a norm that is at most the space's own.
-
-        By default the most that one number differs by. Whole numbers differ by whole ones, and so do their
-        sums, but not their Euclidean lengths.
-        """
-        whole = self.is_whole and (norm != 2 or self.norm == 1)
-        return math.floor(distance) if whole else distance
-
-    def changed(self, distance: float) -> float:
-        """The most numbers that two inputs at this distance differ in.
-
-        Whole numbers that differ do so by one at least: with d the distance, at most d of them (sum of
-        absolute values) or d² of them (Euclidean).
-        """
-        most = math.inf if self.size is None else self.size
-        if not self.is_whole or self.norm not in (1, 2):
-            return most
-        return min(most, math.floor(Fraction(distance) ** int(self.norm)))
-
-
-def space_of(input_domain: Domain, input_metric: Metric) -> Space:
-    """The space of a domain and a metric; refused where a distance says nothing of the numbers."""
-    name = str(input_metric.type).rpartition("::")[2].partition("<")[0]
-    match input_domain:
-        case AtomDomain() if name == "AbsoluteDistance":
-            return Space(atom=_atom(input_domain))
-        case VectorDomain() if name in NORMS:
-            atom = _atom(input_domain.element_domain)
-            return Space(atom=atom, size=input_domain.size, norm=NORMS[name])
-    raise InputError(
-        "input space",
-        "numbers with absolute_distance, or vectors of them with l1_distance, l2_distance or linf_distance",
-        f"{input_domain} with {input_metric}",
-        "Put the transformation before it that ends in such numbers: a count, a sum, counts by category.",
-    )
-
-
-def _atom(domain: Domain) -> str:
-    atom = str(domain.carrier_type)
-    if not isinstance(domain, AtomDomain) or atom not in WHOLE + REAL:
-        raise InputError("input_domain", "of numbers", f"{domain}")
-    if atom in REAL and domain.nan:
-        raise InputError(
-            "input_domain",
-            "free of NaN",
-            f"{domain}",
-            "Say nan=False, or replace them before: a release that fails on them would tell of them.",
-        )
-    return atom
+    metric = _name(measurement.input_metric)
+    if neighbors is None:
+        if metric not in _RELATIONS or d_in != 1:
+            rule = "given, unless datasets are at a distance of 1"
+            raise InputError("neighbors", rule, f"{metric} and {d_in!r}", f"One of {', '.join(Neighbors)}.")
+        neighbors = _RELATIONS[metric]
+    if str(measurement.output_measure) == "ZeroConcentratedDivergence":
+        measurement = dp.c.make_zCDP_to_approxDP(measurement)
+    loss: Any = measurement.map(d_in)  # type: ignore[no-untyped-call]  # OpenDP annotates no results
+    match str(measurement.output_measure):
+        case "SmoothedMaxDivergence":
+            return curve(loss.delta, loss.epsilon, neighbors, label)
+        case "MaxDivergence":
+            return Claim(epsilon=loss, neighbors=neighbors, label=label)
+        case "Approximate(MaxDivergence)":
+            return Claim(epsilon=loss[0], delta=loss[1], neighbors=neighbors, label=label)
+    rule = "max_divergence, its approximate or smoothed form, or zero_concentrated_divergence"
+    raise InputError("output measure", rule, f"{measurement.output_measure}")
 
 
 def opendp_measurement(plan: Plan, *, size: int | None = None, delta: float | None = None) -> Measurement:
@@ -139,10 +105,8 @@ def opendp_measurement(plan: Plan, *, size: int | None = None, delta: float | No
         size = asked.dimensions if size is None else size
         some = asked.integer and asked.touched < asked.dimensions
         norm = "l1" if some else asked.coordinates.changed_in
-    distances: dict[str, Callable[..., Metric]] = {
-        "l1": dp.l1_distance, "l2": dp.l2_distance, "linf": dp.linf_distance
-    }  # fmt: skip
-    return make_plan_release(dp.vector_domain(atoms, size=size), distances[norm](T=kind), plan, delta)
+    distance = dp.l1_distance if norm == "l1" else dp.linf_distance
+    return make_plan_release(dp.vector_domain(atoms, size=size), distance(T=kind), plan, delta)
 
 
 def then_plan_release(plan: Plan, delta: float | None = None) -> _PartialConstructor:
@@ -161,62 +125,94 @@ def make_plan_release(
     Vectors may be longer than the plan has releases where their distance says that few enough numbers
     change: counts by category with `l1_distance`, of which one person changes one.
     """
-    space, coordinates = space_of(input_domain, input_metric), _taken(plan).requirement.coordinates
-    if coordinates is not None and space.size is None:
-        space = replace(space, size=coordinates.dimensions)
-    release = _Release(plan=plan, space=space)
-    kind = "i64" if release.publishes_whole else "f64"
+    atom, size, norm = _space(input_domain, input_metric)
+    coordinates = _taken(plan).requirement.coordinates
+    if coordinates is not None and size is None:
+        size = coordinates.dimensions
+    release = _Release(plan=plan, atom=atom, size=size, norm=norm, loss=_loss(plan, delta))
+    kind = "i64" if release.is_whole and plan.grid.whole_outputs else "f64"
+    vector = norm is not None
     return dp.m.make_user_measurement(
         input_domain,
         input_metric,
         dp.approximate(dp.max_divergence()),
-        function=release.many if release.space.is_vector else release.one,
-        privacy_map=_privacy_map(release, _loss(plan, delta)),
-        TO=f"Vec<{kind}>" if release.space.is_vector else kind,
+        function=release.many if vector else release.one,
+        privacy_map=release.privacy_map,
+        TO=f"Vec<{kind}>" if vector else kind,
     )
+
+
+def _space(input_domain: Domain, input_metric: Metric) -> tuple[str, int | None, float | None]:
+    """OpenDP's name of the numbers, how many there are (None: any), and the power in which changes add up.
+
+    That is None for one number. Refused where a distance says nothing of the numbers.
+    """
+    name = _name(input_metric)
+    match input_domain:
+        case AtomDomain() if name == "AbsoluteDistance":
+            return _atom(input_domain), 1, None
+        case VectorDomain() if name in NORMS:
+            return _atom(input_domain.element_domain), input_domain.size, NORMS[name]
+    raise InputError(
+        "input space",
+        "numbers with absolute_distance, or vectors of them with l1_distance, l2_distance or linf_distance",
+        f"{input_domain} with {input_metric}",
+        "Put the transformation before it that ends in such numbers: a count, a sum, counts by category.",
+    )
+
+
+def _name(metric: Metric) -> str:
+    return str(metric.type).rpartition("::")[2].partition("<")[0]
+
+
+def _atom(domain: Domain) -> str:
+    atom = str(domain.carrier_type)
+    if not isinstance(domain, AtomDomain) or atom not in WHOLE | REAL:
+        raise InputError("input_domain", "of numbers", f"{domain}")
+    if atom in REAL and domain.nan:
+        raise InputError(
+            "input_domain",
+            "free of NaN",
+            f"{domain}",
+            "Say nan=False, or replace them before: a release that fails on them would tell of them.",
+        )
+    return atom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Release:
-    """The function of the measurement."""
+    """The function and the map of a measurement of numbers, as `_space` has them."""
 
     plan: Plan
-    space: Space
+    atom: str
+    size: int | None
+    norm: float | None
+    loss: tuple[float, float]
 
     def __post_init__(self) -> None:
-        if self.plan.requirement.integer and not self.space.is_whole:
+        asked = self.plan.requirement
+        if asked.integer and not self.is_whole:
             raise ContradictionError(
                 "plan",
                 "made without `integer` for real numbers",
                 "one for whole numbers",
                 "It would round them, and promises its accuracy for whole ones.",
             )
-        coordinates = self.plan.requirement.coordinates
+        coordinates = asked.coordinates
         if coordinates is not None:
-            if not self.space.is_vector or self.space.size != coordinates.dimensions:
+            if self.norm is None or self.size != coordinates.dimensions:
                 rule = f"of vectors with size={coordinates.dimensions}, the dimensions of the plan"
-                raise InputError("input_domain", rule, f"size {self.space.size}")
-            if (self.space.norm or 1) > self._norm:
+                raise InputError("input_domain", rule, f"size {self.size}")
+            if self.norm > _OF_PLANS[coordinates.changed_in]:
                 rule = f"{coordinates.changed_in}_distance, or one that is never smaller"
                 raise InputError("input_metric", rule, "another", "The plan's sensitivity is of that norm.")
-        if not self.space.is_whole or self.space.norm == math.inf:
-            most = math.inf if self.space.size is None else self.space.size
-            _check_changed(self.plan, most)
+        if not self.is_whole or self.norm == math.inf:
+            self._check_changed(math.inf if self.size is None else self.size)
 
     @property
-    def _norm(self) -> float:
-        """The norm that the plan's sensitivity is measured in: of each number, unless it is for vectors."""
-        coordinates = self.plan.requirement.coordinates
-        return math.inf if coordinates is None else _OF_PLANS[coordinates.changed_in]
-
-    def moved(self, distance: float) -> float:
-        """The most that the answer moves between inputs at this distance, as the sensitivity measures it."""
-        return self.space.moved(distance, self._norm)
-
-    @property
-    def publishes_whole(self) -> bool:
-        """Whether whole numbers come out."""
-        return self.space.is_whole and self.plan.grid.whole_outputs
+    def is_whole(self) -> bool:
+        """Whether the numbers are whole."""
+        return self.atom in WHOLE
 
     def one(self, answer: Any) -> Any:
         """One published number."""
@@ -224,44 +220,39 @@ class _Release:
 
     def many(self, answers: Any) -> list[Any]:
         """Published numbers; their number is not checked here, the privacy map has taken it into account."""
-        given = np.asarray(answers, dtype=_numpy_type(self.space.atom))
+        given = np.asarray(answers, dtype=(WHOLE | REAL)[self.atom])
         published: list[Any] = self.plan.release(given, disjoint=True).tolist()
         return published
 
-
-def _numpy_type(atom: str) -> npt.DTypeLike:
-    bits = atom[1:].replace("size", "64")
-    return np.dtype(_TYPES[atom[0]] + bits)
-
-
-def _privacy_map(release: _Release, loss: tuple[float, float]) -> Callable[[Any], tuple[float, float]]:
-    sensitivity = release.plan.requirement.sensitivity
-
-    def privacy_map(d_in: Any) -> tuple[float, float]:
-        if not 0 <= d_in < math.inf or release.moved(d_in) > sensitivity:
+    def privacy_map(self, d_in: Any) -> tuple[float, float]:
+        """(epsilon, delta) at a distance; whole numbers differ by whole ones, and so do their sums."""
+        sensitivity = self.plan.requirement.sensitivity
+        moved = math.floor(d_in) if self.is_whole and math.isfinite(d_in) else d_in
+        if not 0 <= d_in < math.inf or moved > sensitivity:
             raise InputError(
                 "d_in",
                 f"at most the plan's sensitivity, {sensitivity:g}",
                 f"{d_in!r}",
                 "Plan with the sensitivity that the transformations before it have: their `map(d_in)`.",
             )
-        if release.moved(d_in) == 0:
+        if moved == 0:
             return 0.0, 0.0
-        _check_changed(release.plan, release.space.changed(d_in))
-        return loss
+        most = math.inf if self.size is None else self.size
+        if self.is_whole and self.norm in (1, 2):
+            # whole numbers that differ do so by one at least: at most d of them, or d² in Euclidean length
+            most = min(most, math.floor(Fraction(d_in) ** int(self.norm or 1)))
+        self._check_changed(most)
+        return self.loss
 
-    return privacy_map
-
-
-def _check_changed(plan: Plan, changed: float) -> None:
-    releases = plan.releases
-    if changed > releases:
-        raise InputError(
-            "releases, or touches of a vector,",
-            "as many as there are numbers that one person may change",
-            f"a plan with {releases} for {'vectors of any size' if math.isinf(changed) else changed}",
-            "Plan with more, say the vector's size, or use l1_distance on whole numbers.",
-        )
+    def _check_changed(self, changed: float) -> None:
+        if changed > self.plan.releases:
+            many = "vectors of any size" if math.isinf(changed) else changed
+            raise InputError(
+                "releases, or touches of a vector,",
+                "as many as there are numbers that one person may change",
+                f"a plan with {self.plan.releases} for {many}",
+                "Plan with more, say the vector's size, or use l1_distance on whole numbers.",
+            )
 
 
 def _loss(plan: Plan, delta: float | None) -> tuple[float, float]:

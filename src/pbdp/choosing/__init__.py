@@ -4,8 +4,8 @@
     plan.epsilon                  # the least that any of the laws here needs for it
     plan.choose({"north": 1200, "south": 1350, "west": 700})
 
-Four laws choose, each a `Law`: `picks` by permute and flip, whose proofs are in `coins`, and by the
-exponential mechanism (`weighted`), one after the other; scores with noise of one random width (`uniform`), or
-each with its own (`independent`), sorted (`ranking`). `search` takes the one with the least epsilon; `rivals`
-has other laws for one pick, and `limits` what none can go below; `draw` draws, and `paid` has a budget pay.
+Three laws choose, each a `Law`: `permute_and_flip` for one pick or a few, `exponential_mechanism` for several
+picks at a delta, `uniform` noise of one random width on all scores, sorted, for orderings. `peeling` proves
+how often several picks are right, `search` takes the law with the least epsilon, `plan` has what none can
+go below; `draw` draws, and `choose` does all of it, paid for by a budget if there is one.
 """

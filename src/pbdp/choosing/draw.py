@@ -10,13 +10,17 @@ mechanism adds up all weights and takes the first option whose sum is above a ra
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.choosing.coins import Coins
 from pbdp.mechanism.weights import BITS
 from pbdp.noise.kernel import Index
 from pbdp.release.keystream import SLACK, WORD, Keystream, Stream
+
+if TYPE_CHECKING:
+    from pbdp.choosing.permute_and_flip import Coins
 
 # Bits that are looked at first, and those after them.
 _FIRST = 8

@@ -3,63 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from pbdp.choosing.checking_code import CheckingCode
+from pbdp.choosing.request import Asked
 from pbdp.choosing.scores import Scale, scale_for
-from pbdp.errors import ContradictionError, InputError
-from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Array, Index
-from pbdp.parameters import fraction, positive, whole
 from pbdp.planning.pricing.priced import Priced
 from pbdp.release.keystream import Keystream
-
-MOST_OPTIONS = 10**8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What is chosen from what, and how scores move: the public side of a request."""
-
-    options: int
-    sensitivity: float
-    integer: bool = False
-    rising: bool = False
-    top: int = 1
-    delta: float = 0.0
-    neighbors: str = Neighbors.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "options", whole("options", self.options))
-        if self.options > MOST_OPTIONS:
-            raise InputError("options", f"at most {MOST_OPTIONS:,}", f"{self.options:,}")
-        positive("sensitivity", self.sensitivity, "1 if one person changes every score by at most 1.")
-        object.__setattr__(self, "top", whole("top", self.top))
-        if self.top > self.options:
-            raise InputError("top", f"at most {self.options}, the number of options", f"{self.top}")
-        fraction("delta", self.delta, "Leave it out: choosing needs none.")
-        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
-        if self.rising and self.neighbors != Neighbors.ADD_REMOVE:
-            raise ContradictionError(
-                "rising",
-                "used with add/remove neighbors",
-                self.neighbors,
-                "Whoever replaces another may raise one score and lower another; leave it out.",
-            )
-
-    @property
-    def picks(self) -> int:
-        """How often something is chosen: the last option that is left is no choice."""
-        return min(self.top, self.options - 1)
-
-    @property
-    def words(self) -> str:
-        """What it is called in a ledger."""
-        return f"choice of {self.top} of {self.options}"
 
 
 class Chances(NamedTuple):
@@ -76,11 +29,40 @@ def gaps_shown(furthest: int) -> Index:
     return np.unique(np.linspace(0, furthest, 500).astype(np.int64))
 
 
-def exchanges(scale: Scale, exchanged: Callable[[Index, Scale], Array]) -> Chances:
-    """The chances of laws that sort noisy scores."""
-    gaps = gaps_shown(2 * scale.gap)
-    title = "How likely two options are exchanged"
-    return Chances(title, "distance between them", gaps, exchanged(gaps, scale))
+class CheckingCode(NamedTuple):
+    """Python that checks a law on its certificate, as `text`, and the law's own numbers that it reads.
+
+    It computes the loss and the accuracy by the formulas that are proved beside the law, from the very
+    weights that are drawn from, and uses nothing of pbdp. `claim` is what it reads. `imports` stand first.
+    `weights` are about how many numbers there are, and `work` how many steps it takes.
+    """
+
+    text: str
+    data: dict[str, Any]
+    imports: str = ""
+    weights: float = 0.0
+    work: float = 0.0
+
+
+COINS = """w, moved = claim["coins"], claim["moved"]  # {what}, times 2^62
+last = len(w) - 1
+assert w[0] == 2**62 and min(w) > 0 and w == sorted(w, reverse=True)
+def falls(h):  # by how much {one} falls at most when its option falls h steps further behind
+    return max(math.log(w[x] / w[min(x + h, last)]) for x in range(last + 1))
+loss = max(falls(h) + falls(moved - h) for h in range(moved + 1))  # one gap shrinks, all others grow
+"""
+TOGETHER = """k, h, g = claim["options"], claim["picks"], claim["gap"]
+if h > 1 and g <= last:  # picks together: how often each option passes one that is g above it, at most
+    rho = max(w[x + g] / w[x] for x in range(last - g + 1))
+    W = [0.0] * (h + 1)  # of so many better ones that are left, in so many picks
+    for pick in range(h):
+        W = [0.0] + [{most} for a in range(1, h + 1)]
+    M = [max(W[: a + 1]) for a in range(h + 1)]
+    right = max(right, 1 - rho * ((k - h) * M[h] + sum(M[:h])) - k * h * w[last] / 2**62)
+"""
+HOLDS = """print(f"right {right:.8%} of the time; claimed: {claim['confidence']:.8%}")
+print("HOLDS" if loss <= claim["{each}"] and right >= claim["confidence"] else "DOES NOT HOLD")
+"""
 
 
 class Law(ABC):
@@ -88,13 +70,9 @@ class Law(ABC):
 
     # whether what a budget pays for has no delta
     is_pure: ClassVar[bool] = True
-    # why its loss is what it says, in a few words
+    # what it is called, and why its loss is what it says, in a few words
+    name: ClassVar[str]
     proof: ClassVar[str]
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """What it is called."""
 
     def scale(self, within: float, asked: Asked) -> Scale:
         """The steps that it counts scores in."""

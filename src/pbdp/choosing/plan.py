@@ -1,4 +1,31 @@
-"""Plans for choosing: what they promise and cost, how they choose, and their files. `search` finds them."""
+"""Plans for choosing: what they promise and cost, how they choose, and their files. `search` finds them.
+
+**The limit** is what no mechanism can go below, whatever it does. Let any epsilon-DP mechanism choose a good
+option with probability c, whatever the scores. n is the gap of a loser, D by how much gaps move together from
+one neighbor to the next, and m = ceil(n/D) is how many neighbors it takes for a loser to become one of the
+best, or the other way round. By symmetry (averaging over the order of the options) nothing is lost if options
+are treated alike.
+
+**From all alike to one best.** When all scores are equal some option is chosen with probability 1/k at most.
+After m neighbors it is the only good one, and chosen with probability c at least. But from one neighbor to
+the next a probability p gets at most to min(e^epsilon·p, 1 - e^-epsilon·(1 - p)).
+
+**Several at once.** If `top` are chosen, best first, let h be at most `top`. When h options are n above all
+others, the first h that are listed have to be these. So of all sets of h options, C(k, h) in number, each is
+listed first with probability c at least once its own are raised, and some set is with 1/C(k, h) at most when
+all scores are equal, m neighbors away: the same with so many sets in place of k options.
+
+**From two best to one.** Let i and j be best and all others lose: one of the two is chosen with probability c
+at least. After m neighbors j loses too, and is still chosen with e^(-m·epsilon) times the probability it had.
+Added up over all ordered pairs, with k(k - 1)/2 pairs that are best together, and at most 1 - c for all
+losers of each of the k options:
+
+    k·(1 - c) >= e^(-m·epsilon)·c·k(k - 1)/2,   that is   epsilon >= ln((k - 1)·c/(2(1 - c)))/m.
+
+**From a loser to the best.** Let one option be best and all others lose: some loser is chosen with
+probability (1 - c)/(k - 1) at most. After ceil(2n/D) neighbors, which raise it against the best one, it is
+the only good one: the same growth from there. For two options permute and flip reaches it where D divides n.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +38,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
-from pbdp.choosing import limits, rivals, weighted
-from pbdp.choosing.coins import Coins
-from pbdp.choosing.independent import independent_from
-from pbdp.choosing.law import Asked, Law
-from pbdp.choosing.picks import Picks, coins_from
+from pbdp.choosing.exponential_mechanism import ExponentialMechanism
+from pbdp.choosing.law import Law
+from pbdp.choosing.permute_and_flip import PermuteAndFlip, coins_from
+from pbdp.choosing.request import Asked
 from pbdp.choosing.scores import Given, Scale, read_scores
-from pbdp.choosing.uniform import uniform_from
-from pbdp.choosing.weighted import Weighted
+from pbdp.choosing.uniform import UniformNoise, uniform_from
 from pbdp.digits import delta_text, percent_down, rounded_up
-from pbdp.errors import InputError, PlanFileError, unchangeable
-from pbdp.json_records import NotJsonError, content_of, json_of
+from pbdp.errors import PlanFileError, unchangeable
+from pbdp.json_records import VERSION, of_format, record_in, write
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Index
 from pbdp.parameters import non_negative
@@ -32,18 +57,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMAT = "pbdp-choice"
-# Of plans that pick by permute and flip, each pick right by itself, and of all others.
-VERSION, _OTHERS = 1, 2
 # The claims of a file are those of its law, but for the last digits of other machines.
 _AGREE = 1e-9
+_HOW = "Make it with `pbdp choose ... -o FILE`."
+# What logarithms of factorials may be off by, relative.
+_ROUNDING = 1e-9
 
 
-class Rival(NamedTuple):
-    """Another law, and its epsilon for the same accuracy, certified from its table; at a delta if needed."""
+class Alternative(NamedTuple):
+    """Another law, and its epsilon for the same accuracy at the same delta, certified from its table."""
 
     name: str
     epsilon: float
-    delta: float = 0.0
 
 
 @unchangeable("A plan", "What it promises follows from what it is: make another plan.")
@@ -62,15 +87,10 @@ class ChoicePlan:
         """The steps that scores are counted in."""
         return self.way.scale(self.within, self.asked)
 
-    @property
-    def coins(self) -> Coins | None:
-        """What permute and flip draws with; None for other laws."""
-        return self.way.coins if isinstance(self.way, Picks) else None
-
     @cached_property
     def epsilon_each(self) -> float | None:
         """The loss of one pick by permute and flip, at delta 0; None for laws that choose all at once."""
-        return self.way.each(self.asked, self.scale) if isinstance(self.way, Picks) else None
+        return self.way.each(self.asked, self.scale) if isinstance(self.way, PermuteAndFlip) else None
 
     @cached_property
     def epsilon(self) -> float:
@@ -88,41 +108,19 @@ class ChoicePlan:
         return self.way.right(self.asked, self.scale)
 
     @cached_property
-    def alternatives(self) -> tuple[Rival, ...]:
-        """Other laws with this confidence."""
-        if self.asked.picks > 1:
-            from pbdp.choosing.search import plans_for  # which makes such plans
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """Other laws for several picks with this confidence; for one pick none is better."""
+        if self.asked.picks < 2:
+            return ()
+        from pbdp.choosing.search import plans_for  # which makes such plans
 
-            others = plans_for(self.asked, self.within, self.confidence)
-            found = [Rival(plan.law, plan.epsilon, plan.delta) for plan in others if plan.law != self.law]
-        else:
-            found = self._for_one()
-        return tuple(sorted(found, key=lambda rival: rival.epsilon))
-
-    def _for_one(self) -> list[Rival]:
-        """Other laws for one pick."""
-        if not self.asked.picks:
-            return []
-        question = rivals.Question(
-            options=self.asked.options,
-            confidence=self.confidence,
-            gap=self.scale.gap,
-            moved=self.scale.moved,
-        )
-        plain, boosted = rivals.exponential(question), rivals.boosted_exponential(question)
-        found = [Rival("exponential mechanism", plain)]
-        if boosted < plain:
-            found.append(Rival("boosted exponential mechanism", boosted))
-        delta = self.delta or rivals.DELTA
-        for family in ("laplace", "gaussian"):
-            epsilon = rivals.noisy_maximum(family, question, delta)
-            if epsilon is not None:
-                found.append(Rival(f"{family.capitalize()} noise, largest score", epsilon, delta))
-        return found
+        others = plans_for(self.asked, self.within, self.confidence)
+        found = [Alternative(plan.law, plan.epsilon) for plan in others if plan.law != self.law]
+        return tuple(sorted(found, key=lambda other: other.epsilon))
 
     @cached_property
     def limit(self) -> float | None:
-        """An epsilon that no mechanism can go below, at delta 0; proved in `limits`.
+        """An epsilon that no mechanism can go below, at delta 0; proved above.
 
         None for several at another delta.
         """
@@ -131,8 +129,8 @@ class ChoicePlan:
         if asked.picks > 1:
             if asked.delta:
                 return None
-            return limits.limit_of_several(asked.options, asked.picks, self.confidence, *losing)
-        return limits.limit(asked.options, self.confidence, *losing) if asked.picks else None
+            return limit_of_several(asked.options, asked.picks, self.confidence, *losing)
+        return limit_of_one(asked.options, self.confidence, *losing) if asked.picks else None
 
     def risk(self, prior: float = 0.5) -> float:
         """How often the best attacker with this prior guesses right, at most, seeing all that is chosen."""
@@ -229,15 +227,10 @@ class ChoicePlan:
 
     def record(self) -> dict[str, object]:
         """The plan as one JSON object."""
-        asked, picks = self.asked, isinstance(self.way, Picks)
-        first = isinstance(self.way, Picks) and not self.way.jointly
-        own = {**self.way.record(), "step": self.scale.step}
-        # as the first version has it: picks say nothing of other laws and limits, unless there is one pick
-        plain = first and asked.picks > 1
-        others = () if plain else self.alternatives
+        asked = self.asked
         return {
             "format": FORMAT,
-            "version": VERSION if first else _OTHERS,
+            "version": VERSION,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "confidence": self.confidence,
@@ -248,11 +241,8 @@ class ChoicePlan:
             "integer": asked.integer,
             "rising": asked.rising,
             "neighbors": str(asked.neighbors),
-            **({"epsilon_each": self.epsilon_each} if picks else {}),
             "guessed_right": self.risk(),
-            **({"coins": own} if first else {"way": own}),
-            "alternatives": [rival._asdict() for rival in others],
-            "limit": None if plain else self.limit,
+            "law": {**self.way.record(), "step": self.scale.step},
         }
 
     def save(self, path: Path | str) -> None:
@@ -261,10 +251,7 @@ class ChoicePlan:
         `path` names the file.
         """
         text = json.dumps(self.record(), indent=2, allow_nan=False) + "\n"
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise InputError("plan file", "a path that can be written", path, str(error.strerror)) from None
+        write("plan file", path, text.encode())
 
     @classmethod
     def load(cls, path: Path | str) -> ChoicePlan:
@@ -272,23 +259,12 @@ class ChoicePlan:
 
         `path` names the file.
         """
-        try:
-            record = json_of(content_of("plan file", path, PlanFileError))
-        except NotJsonError:
-            raise PlanFileError(str(path), "a plan in JSON", "something else", _HOW) from None
-        return plan_from_record(record, str(path))
+        return plan_from_record(record_in("plan file", path), str(path))
 
 
-_HOW = "Make it with `pbdp choose ... -o FILE`."
-
-
-def plan_from_record(record: object, name: str = "record") -> ChoicePlan:
+def plan_from_record(given: object, name: str = "record") -> ChoicePlan:
     """The plan of a record, certified again."""
-    if not isinstance(record, Mapping) or record.get("format") != FORMAT:
-        raise PlanFileError(name, "a plan for choosing", "other JSON", _HOW)
-    if record.get("version") not in (VERSION, _OTHERS):
-        rule = f"{VERSION} or {_OTHERS}"
-        raise PlanFileError(f"version of {name}", rule, record.get("version"), "Make it again.")
+    record = of_format(given, FORMAT, name)
     try:
         asked = Asked(
             **{
@@ -297,18 +273,16 @@ def plan_from_record(record: object, name: str = "record") -> ChoicePlan:
             neighbors=record["neighbors"],
         )
         within = non_negative("within", record["within"])
-        law = record["coins" if record["version"] == VERSION else "way"]
-        first = record["version"] == VERSION
-        way = Picks(coins=coins_from(law, name), jointly=False) if first else _way(law, asked, name)
+        law = record["law"]
+        way = _way(law, asked, name)
         plan = ChoicePlan(asked=asked, within=within, way=way)
         claims = [
             (record["epsilon"], plan.epsilon),
             (record["confidence"], plan.confidence),
             (record["guessed_right"], plan.risk()),
-            *([(record["epsilon_each"], plan.epsilon_each or 0.0)] if "epsilon_each" in record else []),
         ]
         agrees = all(math.isclose(claimed, found, rel_tol=_AGREE, abs_tol=1e-15) for claimed, found in claims)
-        agrees = agrees and law["law"] == way.record()["law"]
+        agrees = agrees and law["formula"] == way.record()["formula"]
     except (KeyError, TypeError) as problem:
         raise PlanFileError(name, "complete", f"without a usable {problem}", _HOW) from None
     if not agrees or plan.scale.step != law.get("step"):
@@ -318,13 +292,65 @@ def plan_from_record(record: object, name: str = "record") -> ChoicePlan:
 
 def _way(law: Mapping[str, Any], asked: Asked, name: str) -> Law:
     match law["kind"]:
-        case "uniform":
+        case UniformNoise.name:
             return uniform_from(law, asked)
-        case "independent":
-            return independent_from(law)
-        case "permute and flip":
-            return Picks(coins=coins_from(law, name))
-        case weighted.EACH | weighted.JOINTLY as kind:
-            return Weighted(coins=coins_from(law, name), jointly=kind == weighted.JOINTLY)
+        case PermuteAndFlip.name:
+            return PermuteAndFlip(coins=coins_from(law, name))
+        case ExponentialMechanism.name:
+            return ExponentialMechanism(coins=coins_from(law, name))
         case _:
             raise PlanFileError(name, "one of a known law", "another one", "Use a newer pbdp.")
+
+
+def limit_of_one(options: int, confidence: float, gap: int, moved: int) -> float:
+    """An epsilon below which no mechanism is right often enough, rounded down."""
+    losers = math.log((options - 1) / (1 - confidence))
+    return max(
+        _growing(math.log(options), confidence, gap, moved),
+        _growing(losers, confidence, 2 * gap, moved),
+        _pairs(options, confidence, gap, moved),
+    )
+
+
+def limit_of_several(options: int, top: int, confidence: float, gap: int, moved: int) -> float:
+    """The same where so many are chosen; what holds of the first of them holds of all."""
+    half = min(top, options // 2)
+    every = math.lgamma(options + 1)
+    sets = every - math.lgamma(half + 1) - math.lgamma(options - half + 1)
+    # a hair less, as logarithms of factorials are off by a few units
+    found = _growing(sets - every * 2.0**-48, confidence, gap, moved) * (1 - _ROUNDING)
+    return max(found, limit_of_one(options, confidence, gap, moved))
+
+
+def _growing(kinds: float, confidence: float, gap: int, moved: int) -> float:
+    """From a probability of e^-kinds to the confidence, over so large a gap."""
+    steps = -(-gap // moved)
+
+    def gets_there(epsilon: float) -> bool:
+        # up to where both ways of growing are equal by powers, then the rest by powers as well
+        turn = 1 / (1 + math.exp(epsilon))
+        p = math.exp(-kinds)
+        growing = 0
+        if p < turn:
+            room = math.log(turn) + kinds
+            growing = min(math.floor(room / epsilon) if epsilon > 0 else steps, steps)
+            p = math.exp(min(growing * epsilon - kinds, 0.0))
+            if growing < steps:
+                p, growing = min(p * math.exp(epsilon), 1 - math.exp(-epsilon) * (1 - p)), growing + 1
+        return 1 - math.exp(-(steps - growing) * epsilon) * (1 - p) >= confidence * (1 - 1e-12)
+
+    if gets_there(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    while not gets_there(high):
+        low, high = high, 2 * high
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if gets_there(middle) else (middle, high)
+    return low * (1 - 1e-12)
+
+
+def _pairs(options: int, confidence: float, gap: int, moved: int) -> float:
+    """From two best to one."""
+    odds = (options - 1) * confidence / (2 * (1 - confidence))
+    return max(math.log(odds) / -(-gap // moved), 0.0) * (1 - 1e-12) if odds > 1 else 0.0

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from pbdp.choosing.coins import MOST_GAPS
-from pbdp.columns.given import comes_from, read_column
-from pbdp.errors import ContradictionError, InputError, did_you_mean
+from pbdp.columns.arrays import comes_from, read_column
+from pbdp.errors import ContradictionError, InputError, did_you_mean, shown
+from pbdp.mechanism.grid import DEAREST, STEPS_IN_WIDTH
+from pbdp.mechanism.requirement import LARGEST, SMALLEST
 from pbdp.noise.kernel import Array, Index
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ FURTHEST = 2.0**52
 _FINE = 256
 # And the width so many, as up to one of them is lost.
 _WIDE = 4096
+# Sensitivities beyond this many widths cost an epsilon of as many: steps would not fit 64 bits.
+MOST_WIDTHS = 1e9
+# No table by gap has more, and for noisy scores no width has more steps: tables would get long.
+MOST_GAPS, MOST_STEPS = 1 << 22, 1 << 16
 
 
 class Question(Protocol):
@@ -45,7 +50,7 @@ class Question(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """Steps; by how many of them gaps move together (D of `coins`); the gap of the nearest loser."""
+    """Steps; by how many gaps move together (D of `permute_and_flip`); the gap of the nearest loser."""
 
     step: float
     moved: int
@@ -53,7 +58,8 @@ class Scale:
 
     def steps(self, scores: Array) -> Index:
         """Every score as a number of steps."""
-        scaled = np.floor(np.nan_to_num(scores, nan=0.0, posinf=np.inf, neginf=-np.inf) / self.step)
+        with np.errstate(over="ignore"):  # what is too large to divide is too large, and clipped
+            scaled = np.floor(np.nan_to_num(scores, nan=0.0, posinf=np.inf, neginf=-np.inf) / self.step)
         return np.clip(scaled, -FURTHEST, FURTHEST).astype(np.int64)
 
     def losing(self, within: float, asked: Question) -> tuple[int, int]:
@@ -67,6 +73,7 @@ class Scale:
 
 def scale_for(within: float, asked: Question) -> Scale:
     """The steps for a width: whole ones for whole numbers, else fine enough to lose little."""
+    _check_sizes(within, asked)
     people = 1 if asked.rising else 2
     change = Fraction(asked.sensitivity)
     if asked.integer:
@@ -83,6 +90,33 @@ def scale_for(within: float, asked: Question) -> Scale:
     step = max(step, coarsest)
     return _scale(
         step, people * math.ceil(change / Fraction(step)), math.floor(Fraction(within) / Fraction(step))
+    )
+
+
+def _check_sizes(within: float, asked: Question) -> None:
+    """Refuse numbers whose steps no machine can count."""
+    for name, size in (("within", within), ("sensitivity", asked.sensitivity)):
+        if size and not SMALLEST <= size <= LARGEST:
+            raise InputError(name, f"{SMALLEST:g} to {LARGEST:g}", f"{size:g}", "Count in another unit.")
+    if 0 < MOST_WIDTHS * (within + asked.integer) < asked.sensitivity:
+        remedy = "One person may change scores by far more than the width: no choice could be private."
+        raise InputError("sensitivity", f"at most {MOST_WIDTHS:g} widths", f"{asked.sensitivity:g}", remedy)
+
+
+def score_scale(within: float, asked: Question, most: int = MOST_STEPS) -> Scale:
+    """Steps for noisy scores: larger than those of picks where scores are not whole, as tables get long."""
+    change, width = Fraction(asked.sensitivity), Fraction(within)
+    if asked.integer and within < most:
+        return scale_for(within, asked)
+    step = 2.0 ** math.floor(math.log2(width / STEPS_IN_WIDTH))
+    finest = float(width / most)
+    if not asked.integer:
+        finest = max(scale_for(within, asked).step, finest)
+    while step > finest and math.ceil(change / Fraction(step)) * Fraction(step) > DEAREST * change:
+        step /= 2
+    people = 1 if asked.rising else 2
+    return Scale(
+        step=step, moved=people * math.ceil(change / Fraction(step)), gap=math.floor(width / Fraction(step))
     )
 
 
@@ -153,7 +187,7 @@ def _of_frame(frame: Any, column: str | None, names: str | None) -> Given:
     for word, name in (("column", column), ("names", names)):
         if name is not None and known.count(name) != 1:
             raise InputError(
-                word, "the name of one column", repr(name), did_you_mean(str(name), map(str, known))
+                word, "the name of one column", shown(name), did_you_mean(str(name), map(str, known))
             )
     if names == column:
         raise ContradictionError("names", "another column than the scores'", "the same")

@@ -1,7 +1,7 @@
 """Uniform noise of one random width on every score, sorted: the way to a whole ordering at delta 0.
 
 Draw one width R, then give every one of the k scores noise of its own that is 0, 1, ..., R steps, each with
-the same chance, and sort (`ranking`). R follows a table of whole-number weights q, made after
+the same chance, and sort. R follows a table of whole-number weights q, made after
 
     q(r) = (r + 1)^k·e^(-r·fall),  up to a constant.
 
@@ -29,8 +29,39 @@ L + 1 on h(r + 1)/h(r) = a·((r + 1)/(r + 2))^k, which grows, so that for x > L
 
 Below, G is summed as far as it matters; what is left out is bounded by a geometric sum.
 
-**Accuracy.** Given R all noise is independent and uniform, and it is right for sure if R is below the gap g
-of a loser. Else the bounds (2) and (3) of `ranking` hold for every R, with
+**Accuracy.** The options are listed from the highest to the lowest noisy score; of two that are equal the one
+that stands first comes first. `top` of them are published, in this order. An option that is more than the
+width below another is at least g below it (`gap`, see `scores`). What is promised: every option that is
+listed is within the width of the best of those that come after it or are left out. It fails only if for some
+pair (i, j), where j is g or more below i,
+
+    j is listed, before i,    hence    N_j - N_i >= (score of i) - (score of j) >= g.              (1)
+
+**Which pairs.** Let T be `top` options with the highest scores. If (1) holds for a pair, it holds for one
+with i in T. *Proof.* If i is not in T, all of T is g or more above j, so j is not in T. At most top - 1
+options are listed before j; so one of T comes after j, and takes the place of i. With t = top and k options
+there are t(k - t) + t(t - 1)/2 pairs with the higher one in T.
+
+**Few of them are near.** Call a pair near if it is g or more apart, but less than 2g. If (i, j) and (j, l)
+are near, with j between i and l, then (i, l) is 2g or more apart: near pairs are the edges of a graph without
+triangles. Let a be the size of the largest part of T without an edge inside it. Options with an edge to the
+same one have none to each other, so no option has more than a edges into T. Every edge within T ends at one
+of the t - a others: at most (t - a)·a of these, and at most (k - t)·a that leave T. Together they are at most
+a(k - a) with a <= t, hence at most
+
+    near = m(k - m),    m = min(t, floor(k/2)).
+
+So with q(x) = P(N_j - N_i >= x)
+
+    P(wrong) <= near·q(g) + (pairs - near)·q(2g),                                                   (2)
+
+as q falls, and however few pairs are near. And whatever the pairs are, all is right if the largest noise is
+less than g above the smallest one:
+
+    P(wrong) <= P(largest noise - smallest noise >= g).                                             (3)
+
+Given R all noise is independent and uniform, and it is right for sure if R is below g. Else (2) and (3) hold
+for every R, with
 
     q(x) = n(n + 1)/(2(R + 1)^2),   n = R + 1 - x,
     P(range < g) = (R + 2 - g)·(g^k - (g - 1)^k)/(R + 1)^k + ((g - 1)/(R + 1))^k,
@@ -43,15 +74,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.choosing.checking_code import HOLDS, CheckingCode
-from pbdp.choosing.law import Asked, Chances, Law, exchanges
-from pbdp.choosing.ranking import pairs_of, score_scale, sorted_places
-from pbdp.choosing.scores import Scale
+from pbdp.choosing.law import HOLDS, Chances, CheckingCode, Law, gaps_shown
+from pbdp.choosing.request import Asked
+from pbdp.choosing.scores import Scale, score_scale
 from pbdp.errors import CannotCertifyError, PlanFileError
 from pbdp.mechanism.weights import BITS, TOTAL, WeightTable
 from pbdp.noise.kernel import Array, Index
@@ -98,15 +128,12 @@ print(f"epsilon is {{loss:.8g}}; claimed: {{claim['epsilon']:.8g}}")
 class UniformNoise(Law):
     """Noise for so many options, of a width whose law falls by `fall` a step, in a table up to `last`."""
 
+    name = "uniform noise of a random width"
     proof = "the probability of noise is a function of its range, which neighbors change little"
 
     options: int
     fall: float
     last: int
-
-    @property
-    def name(self) -> str:
-        return "uniform noise of a random width"
 
     def scale(self, within: float, asked: Asked) -> Scale:
         return score_scale(within, asked)
@@ -171,7 +198,9 @@ class UniformNoise(Law):
 
     def places(self, steps: Index, asked: Asked, scale: Scale, keystream: Keystream) -> Index:  # noqa: ARG002 - steps are enough
         width = self.width(keystream)
-        return sorted_places(steps + _evenly(len(steps), width + 1, keystream.stream()), asked.top)
+        noisy = steps + _evenly(len(steps), width + 1, keystream.stream())
+        # sorting takes a time that the order tells, which is paid for
+        return np.argsort(-noisy, kind="stable")[: asked.top]
 
     def width(self, keystream: Keystream) -> int:
         """One width."""
@@ -182,7 +211,7 @@ class UniformNoise(Law):
                 width += 1
         return width
 
-    def exchanged(self, gaps: Index, scale: Scale) -> Array:  # noqa: ARG002 - steps are those of the scale
+    def exchanged(self, gaps: Index) -> Array:
         """About how likely two options so far apart are listed in the wrong order."""
         values = np.arange(1.0, self.last + 2)
         likely = self.weights[:-1] / TOTAL / (2 * values**2)
@@ -190,7 +219,10 @@ class UniformNoise(Law):
         return np.array([float(np.sum(likely * n * (n + 1))) for n in beyond])
 
     def chances(self, scale: Scale) -> Chances:
-        return exchanges(scale, self.exchanged)
+        gaps = gaps_shown(2 * scale.gap)
+        return Chances(
+            "How likely two options are exchanged", "distance between them", gaps, self.exchanged(gaps)
+        )
 
     def checking_code(self, asked: Asked, scale: Scale) -> CheckingCode:
         pairs = list(pairs_of(asked.options, asked.top))
@@ -203,11 +235,25 @@ class UniformNoise(Law):
 
     def record(self) -> dict[str, Any]:
         return {
-            "kind": "uniform",
-            "law": "every score plus one of 0..R steps, R with weights (R + 1)^options exp(-fall R), sorted",
+            "kind": self.name,
+            "formula": "scores plus one of 0..R steps, R with weights (R + 1)^options exp(-fall R), sorted",
             "fall": self.fall,
             "last": self.last,
         }
+
+
+class Pairs(NamedTuple):
+    """How many pairs can be in the wrong order: those that may be near, and the others, far apart."""
+
+    near: int
+    far: int
+
+
+def pairs_of(options: int, top: int) -> Pairs:
+    """The pairs of (2)."""
+    half = min(top, options // 2)
+    near = half * (options - half)
+    return Pairs(near=near, far=top * (options - top) + top * (top - 1) // 2 - near)
 
 
 def wrong(widths: Array, options: int, top: int, gap: int) -> Array:

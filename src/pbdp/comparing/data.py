@@ -1,7 +1,8 @@
 """The people of a group as they are given: counts, columns of yes and no, columns of numbers.
 
-Of a column only types are looked at before its number is paid for, and whether it is one of yes and no; where
-nothing is (None, NaN), nobody said yes, and a number counts as 0.
+Of a column only types are looked at before its number is paid for. Where nothing is (None, NaN), nobody said
+yes, and a number counts as 0. Other numbers in a column of yes and no are clamped as in any column: from a
+half on they count as yes.
 """
 
 from __future__ import annotations
@@ -11,33 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from pbdp.columns.given import read_column
+from pbdp.columns.arrays import read_column
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
-
-_YES = "a count, or a column of true and false or of 0 and 1"
 
 
 def counted_yes(given: object) -> tuple[Any, int | None]:
     """A count as it is; of a column how many say yes, and how long it is."""
     if not hasattr(given, "__len__") or isinstance(given, str | bytes):
         return given, None
-    values = read_column("answers", given, "a count").array
-    if values.dtype == bool:
-        return int(np.count_nonzero(values)), len(values)
-    if values.dtype.kind not in "iufO":
-        raise InputError("answers", _YES, f"a column of {values.dtype}")
-    if values.dtype == object:
-        kinds = {type(value) for value in values.tolist()}
-        if not all(
-            issubclass(kind, bool | int | float | np.bool_ | np.number | type(None)) for kind in kinds
-        ):
-            raise InputError("answers", _YES, "a column with something else in it")
-        values = np.array([0 if value is None else float(value) for value in values.tolist()])
-    values = np.nan_to_num(values, nan=0.0)
-    if not np.all((values == 0) | (values == 1)):
-        raise InputError("answers", _YES, "a column of other numbers", "Say bounds to compare their means.")
-    return int(np.count_nonzero(values)), len(values)
+    values = _column(given, "a count, or a column of true and false or of 0 and 1")
+    return int(np.count_nonzero(values >= 0.5)), len(values)
 
 
 def numbers_of(given: object) -> Array:
@@ -45,6 +30,10 @@ def numbers_of(given: object) -> Array:
     rule = "a column of numbers, one per person"
     if not hasattr(given, "__len__") or isinstance(given, str | bytes):
         raise InputError("answers", rule, f"a {type(given).__name__}", "Or say rate, to compare counts.")
+    return _column(given, rule)
+
+
+def _column(given: object, rule: str) -> Array:
     values = read_column("answers", given, rule).array
     if values.dtype.kind in "iufb":
         found = values.astype(np.float64)

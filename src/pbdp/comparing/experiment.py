@@ -14,29 +14,24 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from pbdp.comparing.analysis import Measure
-from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.comparing.request import Measure, Pair, checked_users
+from pbdp.errors import CannotCertifyError, InputError, shown
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.weights import WeightTable
-from pbdp.parameters import finite, positive, probability, whole
+from pbdp.parameters import finite, probability
 from pbdp.planning.plan import Plan
 
-Pair = tuple[int, int]
-MOST_USERS = 10**10
 DELTA = 1e-9
 # The relations that the changes of all published numbers are proved for.
 PROVED = (Neighbors.ADD_REMOVE, Neighbors.REPLACE)
 # An epsilon above it protects nobody.
 LARGEST = 50.0
-# Intervals are made for a little less than may be missed, so that the test, which holds for all rates, seldom
-# changes them.
-SPARE = 0.99
 
 Analyzed = TypeVar("Analyzed")
 
 
 class Interval(NamedTuple):
-    """What published numbers say at a look: of a ratio as ratios. `levels` are the two rates or means."""
+    """What published numbers say: of a ratio as ratios. `levels` are the two rates or means."""
 
     levels: tuple[float, float]
     estimate: float
@@ -50,7 +45,7 @@ def _now() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """What was published at one look: noisy numbers, and how many people of each group they are about.
+    """What was published: noisy numbers, and how many people of each group they are about.
 
     `paid` names the record of a ledger, never its place.
     """
@@ -67,8 +62,8 @@ class Experiment(ABC, Generic[Analyzed]):
     """Two groups of so many people; `lift` is the change of the first against the second to be found.
 
     A kind of comparison says all that is its own: `kind` is what is compared and `one` is one of these in
-    words, `count` is how many numbers are published at a look, and `own_fields` are the fields that its files
-    have beside the shared ones. It is `counted` where data are yes and no, and else of numbers.
+    words, `count` is how many numbers are published, and `own_fields` are the fields that its files have
+    beside the shared ones. It is `counted` where data are yes and no, and else of numbers.
     """
 
     kind: ClassVar[str]
@@ -93,7 +88,7 @@ class Experiment(ABC, Generic[Analyzed]):
         if self.neighbors not in PROVED:
             raise InputError("neighbors", f"{' or '.join(PROVED)} for a comparison", self.neighbors)
         if self.measure not in ("difference", "ratio"):
-            raise InputError("measure", "difference or ratio", ascii(self.measure))
+            raise InputError("measure", "difference or ratio", shown(self.measure))
 
     @property
     def missed(self) -> float:
@@ -119,11 +114,6 @@ class Experiment(ABC, Generic[Analyzed]):
     def planned(self) -> tuple[float, float]:
         """The rates or means that the plan is made for: the first group's with the lift, and the second's."""
 
-    @property
-    @abstractmethod
-    def schedule(self) -> tuple[Pair, ...]:
-        """How many new people of each group there are at each look."""
-
     @abstractmethod
     def guess(self, *, wider: float | None, power: float | None) -> float:
         """About the loss of one number that it takes, as if sampling and noise were normal."""
@@ -145,8 +135,8 @@ class Experiment(ABC, Generic[Analyzed]):
         """The analysis that goes with this noise, or without any."""
 
     @abstractmethod
-    def widths(self, analysis: Analyzed) -> list[float]:
-        """Half the width of the interval at every look, as planned; of a ratio on logarithms, about."""
+    def width(self, analysis: Analyzed) -> float:
+        """Half the width of the interval, as planned; of a ratio on logarithms, about."""
 
     def at(self, loss: float) -> Analyzed:
         """The analysis that goes with the noise of this loss."""
@@ -159,35 +149,26 @@ class Experiment(ABC, Generic[Analyzed]):
         made: Analyzed = _analyzed(self, None)
         return made
 
-    def wider(self, analysis: Analyzed) -> list[float]:
-        """By what share intervals are wider than those without noise at every look, as planned."""
-        pairs = zip(self.widths(analysis), self.widths(self.without), strict=True)
-        return [noisy / clear - 1 for noisy, clear in pairs]
+    def wider(self, analysis: Analyzed) -> float:
+        """By what share intervals are wider than those without noise, as planned."""
+        return self.width(analysis) / self.width(self.without) - 1
 
     @abstractmethod
     def power(self, analysis: Analyzed, first: float, second: float) -> float:
-        """How often it finds a difference between these rates or means."""
-
-    def about_power(self, loss: float | None) -> float:
-        """About the same at the planned rates or means, with the noise of a loss or without, in less time."""
-        return self.power(_analyzed(self, loss), *self.planned)
-
-    @abstractmethod
-    def coverage(self, analysis: Analyzed, first: float, second: float) -> float | None:
-        """How often all its intervals hold the truth at these rates; None where that is not exactly known."""
+        """How often the interval leaves "no difference" out at these rates or means."""
 
     @property
     def is_proved(self) -> bool:
-        """Whether intervals are proved to hold the truth as promised where `coverage` is not known."""
-        return False
+        """Whether it is proved that intervals hold the truth as often as they say."""
+        return True
 
     @abstractmethod
-    def intervals(self, analysis: Analyzed, published: tuple[Published, ...]) -> list[Interval]:
-        """What published numbers say at every look so far."""
+    def interval(self, analysis: Analyzed, published: Published) -> Interval:
+        """What published numbers say."""
 
-    @abstractmethod
-    def p_value(self, analysis: Analyzed, published: tuple[Published, ...]) -> float:
-        """How often a difference so large comes about where there is none, at any look."""
+    def p_value(self, analysis: Analyzed, published: Published) -> float | None:  # noqa: ARG002
+        """How often a difference so large comes about where there is none; None where that is not known."""
+        return None
 
     @abstractmethod
     def answers(self, first: object, second: object) -> tuple[list[Any], Pair | None]:
@@ -199,7 +180,7 @@ class Experiment(ABC, Generic[Analyzed]):
 
     @abstractmethod
     def shown(self, published: Published, levels: tuple[float, float]) -> str:
-        """The numbers of the last look, as they are printed."""
+        """The published numbers, as they are printed."""
 
     @abstractmethod
     def assumed(self) -> list[str]:
@@ -249,34 +230,9 @@ def _analyzed(asked: Experiment[Any], loss: float | None) -> Any:
 LAW = "P(n) proportional to exp(-|n| / scale), in whole numbers of steps"
 
 
-def checked_users(given: object, least: int = 2) -> Pair:
-    """Two sizes of groups."""
-    if not isinstance(given, list | tuple) or len(given) != 2:
-        raise InputError("users", "two whole numbers, one per group", ascii(given)[:60])
-    first, second = (whole("users", size, least=least) for size in given)
-    if max(first, second) > MOST_USERS:
-        raise InputError("users", f"at most {MOST_USERS:,}", f"{max(first, second):,}")
-    return first, second
-
-
 def check_loss(loss: float) -> None:
     """Refuse noise that hides nobody."""
     if loss > LARGEST:
         raise CannotCertifyError(
             f"This would take an epsilon above {LARGEST:g}, which protects nobody. Allow wider intervals."
         )
-
-
-def check_need(wider: float | None, power: float | None, lift: float) -> None:
-    """Refuse requests that do not say what the analysis needs."""
-    if (wider is None) == (power is None):
-        got = "neither" if wider is None else "both"
-        raise ContradictionError(
-            "wider or power", "given, one of the two", got, "Say what the analysis needs."
-        )
-    if wider is not None:
-        positive("wider", wider, "0.05 for 5 %.")
-    if power is not None:
-        probability("power", power, "0.8 for 80 %.")
-        if not lift:
-            raise ContradictionError("lift", "given with power", "none", "Power to find which lift?")

@@ -1,7 +1,7 @@
 """The means of bounded numbers in two groups: what is published of them.
 
 **What is published.** Every number is clamped into the bounds and counted in steps, as in tables
-(`tables.fixed_point`); u is how many steps it is above the middle of the bounds, from -H to H. Two sums of
+(`mechanism.fixed_point`); u is how many steps it is above the middle of the bounds, from -H to H. Two sums of
 each group are published: of u, and of v = floor(u²/2H), for the spread. Replacing a person changes them,
 added up, by at most 2H, which is what the first changes by alone: with a = |u - u'| and b = |u + u'| we have
 a + b = 2·max(|u|, |u'|) <= 2H, so
@@ -14,7 +14,7 @@ makes ceil(x/step) < x/step + 1 of a change of x: in all one step less than ther
 changes. Noise is Laplace noise of one scale on every sum, whose losses add up
 (`planning.vectors.product_laplace`).
 
-What their intervals reach is in `reach`.
+How wide their intervals are is in `mean_interval`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pbdp.comparing.data import numbers_of
-from pbdp.comparing.experiment import LAW, Experiment, Interval, Pair, Published, check_loss
-from pbdp.comparing.reach import Reach, ratio_ends
+from pbdp.comparing.experiment import LAW, Experiment, Interval, Published, check_loss
+from pbdp.comparing.mean_interval import MarginOfError, ratio_ends
+from pbdp.comparing.request import Pair
 from pbdp.digits import percent_down, plain
-from pbdp.errors import InputError
+from pbdp.errors import InputError, shown
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import Coordinates
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
@@ -45,7 +47,6 @@ from pbdp.parameters import finite, positive
 from pbdp.planning.certificate import certified
 from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.vectors.product_laplace import ProductLaplace
-from pbdp.tables.fixed_point import FixedPoint
 
 _NOT_PROVED = (
     "How often the interval holds the truth is not proved for a given size: sampling errors are taken for "
@@ -60,7 +61,7 @@ _MOST_STEPS, _LEAST_STEPS, _STEPS_PER_LOSS = 512, 64, 8192
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
-class Means(Experiment[Reach]):
+class Means(Experiment[MarginOfError]):
     """The bounds of the numbers, about their standard deviation (`spread`) and about the second group's mean.
 
     `bits` is how many times the step of a number is doubled to be that of a published sum.
@@ -81,7 +82,7 @@ class Means(Experiment[Reach]):
         Experiment.__post_init__(self)
         given: object = self.bounds
         if not isinstance(given, list | tuple) or len(given) != 2:
-            raise InputError("bounds", "two numbers, the lower first", ascii(given)[:60])
+            raise InputError("bounds", "two numbers, the lower first", shown(given))
         object.__setattr__(self, "bounds", (finite("bounds", given[0]), finite("bounds", given[1])))
         low, high = self.fixed.low, self.fixed.high
         positive("spread", self.spread, "About the standard deviation of the numbers; a guess will do.")
@@ -109,10 +110,6 @@ class Means(Experiment[Reach]):
     def planned(self) -> tuple[float, float]:
         mean = self.mean or 0.0
         return mean + self.lift, mean
-
-    @property
-    def schedule(self) -> tuple[Pair, ...]:
-        return (self.users,)
 
     # ------------------------------------------------------------------------------------------- the noise
 
@@ -200,8 +197,8 @@ class Means(Experiment[Reach]):
 
     # ---------------------------------------------------------------------------------------- the analysis
 
-    def analyzed(self, noise: WeightTable | None) -> Reach:
-        return Reach(
+    def analyzed(self, noise: WeightTable | None) -> MarginOfError:
+        return MarginOfError(
             table=noise,
             unit=self.unit,
             step=self.fixed.step,
@@ -210,21 +207,18 @@ class Means(Experiment[Reach]):
             in_both=self.in_both,
         )
 
-    def widths(self, analysis: Reach) -> list[float]:
+    def width(self, analysis: MarginOfError) -> float:
         if self.measure == "difference":
-            return [self._planned_reach(analysis, 1.0)]
+            return self._planned_margin(analysis, 1.0)
         first, second = self.planned
-        return [self._planned_reach(analysis, first / second) / first]
+        return self._planned_margin(analysis, first / second) / first
 
-    def power(self, analysis: Reach, first: float, second: float) -> float:
-        reach = self._planned_reach(analysis, 1.0)
-        return analysis.beyond(first - second, reach, self.spread, self.users)
+    def power(self, analysis: MarginOfError, first: float, second: float) -> float:
+        margin = self._planned_margin(analysis, 1.0)
+        return analysis.beyond(first - second, margin, self.spread, self.users)
 
-    def coverage(self, analysis: Reach, first: float, second: float) -> float | None:  # noqa: ARG002
-        return None
-
-    def _planned_reach(self, analysis: Reach, ratio: float) -> float:
-        """The reach of an interval where all is as planned."""
+    def _planned_margin(self, analysis: MarginOfError, ratio: float) -> float:
+        """The margin of an interval where all is as planned."""
         numbers: list[float] = []
         for n, mean in zip(self.users, self.planned, strict=True):
             off = mean - self.middle
@@ -232,24 +226,24 @@ class Means(Experiment[Reach]):
         squares = analysis.squares(numbers, self.users, self.missed)
         return analysis.of(squares, self.users, ratio, self.missed)
 
-    def intervals(self, analysis: Reach, published: tuple[Published, ...]) -> list[Interval]:
-        numbers, users = _only(published)
+    def interval(self, analysis: MarginOfError, published: Published) -> Interval:
+        numbers, users = published.numbers, published.users
         first, second = self._means(numbers, users)
         squares = analysis.squares(numbers, users, self.missed)
 
-        def reach(ratio: float) -> float:
+        def margin(ratio: float) -> float:
             return analysis.of(squares, users, ratio, self.missed)
 
         if self.measure == "difference":
             estimate = first - second
-            low, high = estimate - reach(1.0), estimate + reach(1.0)
+            low, high = estimate - margin(1.0), estimate + margin(1.0)
         else:
             estimate = first / second if second > 0 else math.inf
-            low, high = ratio_ends(first, second, reach)
-        return [Interval(levels=(first, second), estimate=estimate, low=low, high=high)]
+            low, high = ratio_ends(first, second, margin)
+        return Interval(levels=(first, second), estimate=estimate, low=low, high=high)
 
-    def p_value(self, analysis: Reach, published: tuple[Published, ...]) -> float:
-        numbers, users = _only(published)
+    def p_value(self, analysis: MarginOfError, published: Published) -> float:
+        numbers, users = published.numbers, published.users
         first, second = self._means(numbers, users)
         found = analysis.chance(numbers, users, abs(first - second), self.missed)
         return min(max(found, _LEAST), 1.0)
@@ -315,8 +309,3 @@ class Means(Experiment[Reach]):
 
     def noise_record(self, loss: float) -> dict[str, Any]:
         return {"law": LAW, "scale": self.moved / loss, "step": self.unit, "sensitivity": self.moved}
-
-
-def _only(published: tuple[Published, ...]) -> tuple[list[float], Pair]:
-    """The sums of the only look, and its sizes."""
-    return [float(number) for number in published[-1].numbers], published[-1].users

@@ -8,7 +8,7 @@
      "test_vectors": [{"value": ..., "words": ["<decimal>", ...], "report": ...}, ...]}
 
 Values are numbered from 0 in their order; categories are runs of that order. Whole numbers that may pass 2^53
-are strings. How words become a report is written at the top of `boosted`, `unary` and `hashing`. A client
+are strings. How words become a report is written at the top of each mechanism's file. A client
 draws words from its system's secure generator; test vectors only check its arithmetic. A configuration that
 is read is checked, not believed: weights must be a law, and epsilon and fingerprint are computed again.
 """
@@ -20,18 +20,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pbdp.errors import InputError, PbdpError, PlanFileError
-from pbdp.json_records import NotJsonError, content_of, json_of, kind_of, kind_of_record
-from pbdp.local.boosted import BoostedResponse
-from pbdp.local.centers import CenterResponse
+from pbdp.errors import InputError, PbdpError, PlanFileError, shown
+from pbdp.json_records import NotJsonError, content_of, json_of, kind_of, kind_of_record, write
+from pbdp.local.boosted_response import BoostedResponse
+from pbdp.local.center_response import CenterResponse
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
-from pbdp.local.hashing import LocalHashing
-from pbdp.local.means import MeanResponse
+from pbdp.local.local_hashing import LocalHashing
+from pbdp.local.mean_response import MeanResponse
 from pbdp.local.mechanism import FORMAT, VERSION, LocalMechanism
-from pbdp.local.split import UserSplit
-from pbdp.local.subset import SubsetSelection
-from pbdp.local.unary import UnaryEncoding
-from pbdp.local.wave import SquareWave
+from pbdp.local.square_wave import SquareWave
+from pbdp.local.subset_selection import SubsetSelection
+from pbdp.local.user_split import UserSplit
 
 VECTORS = 12
 # All that a configuration may name.
@@ -44,7 +43,6 @@ MEMBERS: dict[str, type[LocalMechanism]] = {
         MeanResponse,
         SquareWave,
         SubsetSelection,
-        UnaryEncoding,
         UserSplit,
     )
 }
@@ -85,7 +83,7 @@ def _word(fingerprint: str, number: int, place: int) -> int:
 
 def save_configuration(mechanism: LocalMechanism, path: Path | str) -> None:
     """Write the configuration to a file."""
-    Path(path).write_text(json.dumps(configuration(mechanism), indent=1) + "\n", encoding="utf-8")
+    write("configuration", path, (json.dumps(configuration(mechanism), indent=1) + "\n").encode())
 
 
 def load_configuration(path: Path | str) -> LocalMechanism:
@@ -104,7 +102,7 @@ def mechanism_of(record: object) -> LocalMechanism:
         raise PlanFileError("configuration", _ONE, kind_of_record(record))
     if record.get("version") != VERSION:
         raise PlanFileError(
-            "version", f"{VERSION}", repr(record.get("version")), "Use the pbdp that wrote it."
+            "version", f"{VERSION}", shown(record.get("version")), "Use the pbdp that wrote it."
         )
     try:
         mechanism = _built(record)

@@ -7,7 +7,7 @@ and `count_groups` takes its two columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,8 +15,9 @@ import numpy as np
 
 from pbdp.errors import InputError
 from pbdp.local.domain import Codes
-from pbdp.local.lookup import REASONS, read_values
 from pbdp.local.mechanism import LocalMechanism, Reports
+from pbdp.local.value_codes import REASONS, read_values
+from pbdp.parameters import instance
 
 OTHER_CONFIGURATION = "another configuration"
 
@@ -57,6 +58,7 @@ class Counts:
 
 def no_counts(mechanism: LocalMechanism) -> Counts:
     """The counts of no reports, to add others to."""
+    instance("mechanism", mechanism, LocalMechanism, "that of a plan or a configuration")
     return Counts(
         fingerprint=mechanism.fingerprint,
         tally=np.zeros(mechanism.cells, dtype=np.int64),
@@ -71,6 +73,7 @@ def count_reports(mechanism: LocalMechanism, reports: object, *, fingerprint: st
     Those of `Reports` carry their fingerprint; for a plain column give the one that came with it. Reports of
     another configuration are refused, all of them.
     """
+    instance("mechanism", mechanism, LocalMechanism, "that of a plan or a configuration")
     insecure = False
     if isinstance(reports, Reports):
         insecure = reports.insecure_test_seed is not None
@@ -79,16 +82,6 @@ def count_reports(mechanism: LocalMechanism, reports: object, *, fingerprint: st
         reports = reports.values
     array = read_values("reports", reports).array
     return _counted(mechanism, array, None, fingerprint, insecure)
-
-
-def count_chunks(
-    mechanism: LocalMechanism, chunks: Iterable[object], *, fingerprint: str | None = None
-) -> Counts:
-    """Counts of reports that come in chunks: memory for one chunk and one tally."""
-    total = no_counts(mechanism)
-    for chunk in chunks:
-        total += count_reports(mechanism, chunk, fingerprint=fingerprint)
-    return total
 
 
 def count_groups(

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
-from pbdp.parameters import whole
+from pbdp.parameters import instance, whole
 
 Value = int | str
 Codes = npt.NDArray[np.int64]
+Number = TypeVar("Number", np.int64, np.float64)
 
 LARGEST_DOMAIN = 1 << 24
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Domain(ABC):
     """Values numbered 0, 1, ...; those near a value x are a run of `size[x]` codes from `start[x]` on.
 
@@ -27,11 +30,8 @@ class Domain(ABC):
     """
 
     values: tuple[Value, ...]
-    start: Codes = field(init=False, repr=False, compare=False)
-    size: Codes = field(init=False, repr=False, compare=False)
-    position: Codes = field(init=False, repr=False, compare=False)
 
-    def _check_values(self) -> None:
+    def __post_init__(self) -> None:
         kinds = {type(value) for value in self.values}
         if len(kinds) != 1 or kinds - {int, str}:
             raise InputError(
@@ -44,11 +44,20 @@ class Domain(ABC):
         if any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in self.values):
             raise InputError("values", "between -2^63 and 2^63 - 1", "a larger one")
 
-    def _place(self, start: Codes, size: Codes) -> None:
-        """Store the runs, from which the positions follow."""
-        object.__setattr__(self, "start", start)
-        object.__setattr__(self, "size", size)
-        object.__setattr__(self, "position", (np.arange(self.count) - start) % self.count)
+    @property
+    @abstractmethod
+    def start(self) -> Codes:
+        """Where the run of each value begins."""
+
+    @property
+    @abstractmethod
+    def size(self) -> Codes:
+        """How long it is."""
+
+    @cached_property
+    def position(self) -> Codes:
+        """The place of each value in its own run."""
+        return np.asarray((np.arange(self.count) - self.start) % self.count)
 
     @abstractmethod
     def record(self) -> dict[str, Any]:
@@ -70,30 +79,42 @@ class Domain(ABC):
         """Names of the categories, or of the neighborhoods of a scale."""
 
     @abstractmethod
-    def group_sums(self, by_value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Sums of something given for each value, over the values of each group."""
+    def members(self) -> npt.NDArray[np.bool_]:
+        """Row for each group: which codes are in it."""
+
+    @abstractmethod
+    def group_sums(self, by_value: npt.NDArray[Number]) -> npt.NDArray[Number]:
+        """Sums of something given for each value, over the values of each group; of each row, if in rows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CategoryDomain(Domain):
     """Values in categories: those of the first category first, then those of the second, ..."""
 
     sizes: tuple[int, ...]
     names: tuple[str, ...]
-    category_of: Codes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self._check_values()
+        super().__post_init__()
         if any(size < 1 for size in self.sizes) or sum(self.sizes) != self.count:
             raise InputError("categories", "not empty, and together all values", "others")
         if len(self.sizes) < 2:
             raise InputError("categories", "two or more", "one", "With one, nothing is learned from it.")
         if len(set(self.names)) != len(self.sizes):
             raise InputError("category names", "one different name for each category", f"{len(self.names)}")
-        sizes = np.array(self.sizes, dtype=np.int64)
-        object.__setattr__(self, "category_of", np.repeat(np.arange(len(sizes)), sizes))
-        starts = np.cumsum(sizes) - sizes
-        self._place(starts[self.category_of], sizes[self.category_of])
+
+    @cached_property
+    def category_of(self) -> Codes:
+        """The number of each value's category."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    @cached_property
+    def start(self) -> Codes:
+        return np.asarray((np.cumsum(self.sizes) - self.sizes)[self.category_of])
+
+    @cached_property
+    def size(self) -> Codes:
+        return np.array(self.sizes, dtype=np.int64)[self.category_of]
 
     def record(self) -> dict[str, Any]:
         return {
@@ -109,11 +130,14 @@ class CategoryDomain(Domain):
     def groups(self) -> tuple[str, ...]:
         return self.names
 
-    def group_sums(self, by_value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.add.reduceat(by_value, np.cumsum((0, *self.sizes[:-1])))
+    def members(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.category_of == np.arange(len(self.sizes))[:, None])
+
+    def group_sums(self, by_value: npt.NDArray[Number]) -> npt.NDArray[Number]:
+        return np.asarray(np.add.reduceat(by_value, np.cumsum((0, *self.sizes[:-1])), axis=-1))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ScaleDomain(Domain):
     """Values in their order, each with a neighborhood of `width` values, itself in the middle.
 
@@ -126,7 +150,7 @@ class ScaleDomain(Domain):
     ring: bool = False
 
     def __post_init__(self) -> None:
-        self._check_values()
+        super().__post_init__()
         if whole("width", self.width, least=3) % 2 == 0 or self.width >= self.count:
             raise InputError(
                 "width",
@@ -134,9 +158,15 @@ class ScaleDomain(Domain):
                 self.width,
                 "It counts the value.",
             )
+
+    @cached_property
+    def start(self) -> Codes:
         start = np.arange(self.count) - self.width // 2
-        start = start % self.count if self.ring else np.clip(start, 0, self.count - self.width)
-        self._place(start.astype(np.int64), np.full(self.count, self.width, dtype=np.int64))
+        return start % self.count if self.ring else np.clip(start, 0, self.count - self.width)
+
+    @cached_property
+    def size(self) -> Codes:
+        return np.full(self.count, self.width, dtype=np.int64)
 
     def record(self) -> dict[str, Any]:
         return {"values": list(self.values), "scale": {"width": self.width, "ring": self.ring}}
@@ -146,14 +176,13 @@ class ScaleDomain(Domain):
         return tuple(f"near {value}" for value in self.values)
 
     def members(self) -> npt.NDArray[np.bool_]:
-        """Row x says which codes are near x."""
         near = np.zeros((self.count, self.count), dtype=np.bool_)
         columns = (self.start[:, None] + np.arange(self.width)) % self.count
         near[np.arange(self.count)[:, None], columns] = True
         return near
 
-    def group_sums(self, by_value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.asarray(self.members() @ by_value)
+    def group_sums(self, by_value: npt.NDArray[Number]) -> npt.NDArray[Number]:
+        return np.asarray(by_value @ self.members().T.astype(by_value.dtype))
 
 
 def in_categories(
@@ -163,6 +192,7 @@ def in_categories(
     if isinstance(categories, Mapping):
         names, members = tuple(map(str, categories)), [_plain(part) for part in categories.values()]
     else:
+        instance("categories", categories, Iterable, "lists of values, or these by name")
         members = [_plain(part) for part in categories]
         names = tuple(_name(part, index) for index, part in enumerate(members))
     values = tuple(value for part in members for value in part)
@@ -187,9 +217,14 @@ def on_scale(values: Iterable[Hashable], width: int, *, ring: bool = False) -> S
 
 def _plain(values: Iterable[Hashable]) -> tuple[Value, ...]:
     """Values as Python's own int or str; other types are left for the domain to refuse."""
-    if isinstance(values, str):
+    if isinstance(values, str | bytes):
         raise InputError("values", "a list of values", "one string")
-    return tuple(_python(value) for value in values)
+    try:
+        listed = list(islice(iter(values), LARGEST_DOMAIN + 1))
+    except TypeError:
+        # an element of a column of data, perhaps: not even a number is shown
+        raise InputError("values", "a list of values", f"something of type {type(values).__name__}") from None
+    return tuple(map(_python, listed))
 
 
 def _python(value: Hashable) -> Value:

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.local.domain import Domain
-from pbdp.local.estimate import GUARANTEED, METHODS, NORMAL
+from pbdp.local.estimates import GUARANTEED, METHODS, SCORE
+from pbdp.local.estimators import CATEGORY, MEAN, VALUE
 from pbdp.local.intervals import bernstein_half_width, normal_quantile
-from pbdp.local.mechanism import CATEGORY, MEAN, VALUE
+from pbdp.local.mechanism import LocalMechanism
 from pbdp.local.region import Region
-from pbdp.local.spread import Spread
+from pbdp.local.variances import Variances
 from pbdp.noise.kernel import Array
 from pbdp.parameters import confidence_level, finite, fraction, positive, whole
-
-
-class Judged(Protocol):
-    """What a goal looks at: a mechanism, or the law of one that would be made."""
-
-    def spread(self, kind: str) -> Spread:
-        """Exact variances of the estimates of values, categories or the mean."""
-
-    def near_enough(self, region: Region) -> float | None:
-        """How likely a report is in the region of the worst true answer; None if it is no value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,7 +35,7 @@ class Goal(ABC):
         """Which estimates matter: values, categories or both."""
 
     @abstractmethod
-    def cost(self, judged: Judged) -> float:
+    def cost(self, mechanism: LocalMechanism) -> float:
         """How bad a mechanism is for this goal."""
 
     @property
@@ -59,14 +49,23 @@ class Goal(ABC):
         """The expected distribution, adding up to one."""
         if self.expected is None:
             return None
-        given = np.asarray(self.expected, dtype=np.float64)
-        if given.ndim != 1 or not np.all(np.isfinite(given)) or given.min() < 0 or not given.sum() > 0:
+        try:
+            given = np.asarray(self.expected, dtype=np.float64)
+        except (TypeError, ValueError):
+            given = np.zeros(0)
+        if (
+            given.ndim != 1
+            or not given.size
+            or not np.all(np.isfinite(given))
+            or given.min() < 0
+            or not given.sum() > 0
+        ):
             raise InputError("expected", "shares or counts of the values, 0 or more", "others")
         return np.asarray(given / given.sum())
 
-    def mean_variance(self, spread: Spread) -> float:
+    def mean_variance(self, variances: Variances) -> float:
         """Variance that one person adds to an estimate, mean over the groups."""
-        by_value, shares = spread.mean, self.shares()
+        by_value, shares = variances.mean, self.shares()
         if shares is None:
             return float(by_value.max())
         if len(shares) != len(by_value):
@@ -94,9 +93,9 @@ class LeastError(Goal):
     def needs(self) -> tuple[str, ...]:
         return (VALUE,) * (self.category < 1) + (CATEGORY,) * (self.category > 0)
 
-    def cost(self, judged: Judged) -> float:
+    def cost(self, mechanism: LocalMechanism) -> float:
         weights = {CATEGORY: self.category, VALUE: 1 - self.category}
-        return sum(weights[kind] * self.mean_variance(judged.spread(kind)) for kind in self.needs)
+        return sum(weights[kind] * self.mean_variance(mechanism.variances(kind)) for kind in self.needs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,8 +106,8 @@ class LeastMeanError(Goal):
     def needs(self) -> tuple[str, ...]:
         return (MEAN,)
 
-    def cost(self, judged: Judged) -> float:
-        return self.mean_variance(judged.spread(MEAN))
+    def cost(self, mechanism: LocalMechanism) -> float:
+        return self.mean_variance(mechanism.variances(MEAN))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -138,9 +137,9 @@ class ReportWithin(Goal):
     def asks(self) -> bool:
         return self.confidence is not None
 
-    def cost(self, judged: Judged) -> float:
+    def cost(self, mechanism: LocalMechanism) -> float:
         """How often a report may be elsewhere, as a multiple of what is allowed."""
-        near = judged.near_enough(self.region)
+        near = mechanism.near_enough(self.region)
         if near is None:
             return np.inf
         return 1 - near if self.confidence is None else (1 - near) / (1 - self.confidence)
@@ -151,7 +150,7 @@ class Within(Goal):
     """Each share of a category (of a value) within some distance of the truth, with the given confidence.
 
     Shares are of the `users` who report; `mean` is in the unit of the numbers. `joint` is for all of them
-    together. `method` is as for intervals: "normal" takes the estimates as normal with their exact variance,
+    together. `method` is as for intervals: "score" takes the estimates as normal with their exact variance,
     "guaranteed" is proved for any number of users.
     """
 
@@ -161,7 +160,7 @@ class Within(Goal):
     mean: float | None = None
     confidence: float = 0.95
     joint: bool = False
-    method: str = NORMAL
+    method: str = SCORE
 
     def __post_init__(self) -> None:
         whole("users", self.users)
@@ -190,14 +189,14 @@ class Within(Goal):
     def needs(self) -> tuple[str, ...]:
         return tuple(self.widths)
 
-    def half_width(self, spread: Spread) -> float:
+    def half_width(self, variances: Variances) -> float:
         """The share that the widest interval reaches to each side of its estimate, if the truth is worst."""
-        miss = (1 - self.confidence) / (len(spread.reach) if self.joint else 1)
+        miss = (1 - self.confidence) / (len(variances.reach) if self.joint else 1)
         if self.method == GUARANTEED:
-            half = bernstein_half_width(self.users * spread.worst, spread.reach, miss)
+            half = bernstein_half_width(self.users * variances.worst, variances.reach, miss)
             return float(half.max()) / self.users
         shares = self.shares()
-        largest = spread.worst.max() if shares is None else spread.at(shares).max()
+        largest = variances.worst.max() if shares is None else variances.at(shares).max()
         return normal_quantile(miss) * float(np.sqrt(largest / self.users))
 
     def variance_for(self, kind: str, width: float, domain: Domain) -> float:
@@ -206,6 +205,6 @@ class Within(Goal):
         miss = (1 - self.confidence) / (groups if self.joint else 1)
         return (width / normal_quantile(miss)) ** 2 * self.users
 
-    def cost(self, judged: Judged) -> float:
+    def cost(self, mechanism: LocalMechanism) -> float:
         """The largest half width as a multiple of the one asked for; at most 1 if the goal is met."""
-        return max(self.half_width(judged.spread(kind)) / width for kind, width in self.widths.items())
+        return max(self.half_width(mechanism.variances(kind)) / width for kind, width in self.widths.items())

@@ -55,11 +55,13 @@ from itertools import pairwise
 import numpy as np
 
 from pbdp.local.domain import CategoryDomain, Domain
+from pbdp.local.estimates import GUARANTEED
+from pbdp.local.estimators import CATEGORY, MEAN, VALUE
 from pbdp.local.goal import Goal, LeastError, LeastMeanError, ReportWithin, Within
-from pbdp.local.law import LARGEST_EPSILON, SMALLEST_EPSILON
-from pbdp.local.mechanism import CATEGORY, MEAN, VALUE
+from pbdp.local.integer_weights import LARGEST_EPSILON, SMALLEST_EPSILON
 from pbdp.local.region import Region
 from pbdp.noise.kernel import Array
+from pbdp.root_finding import between
 
 # Limits are shown a little lower than floats have them, and the least epsilon is found so near.
 _ROUNDING, _PRECISION = 1e-9, 1e-7
@@ -112,13 +114,6 @@ def _trace(count: int, size: int, epsilon: float) -> float:
     """g(d) of the module's text; in d it rises up to d = k/(e^eps + 1) and falls from there on."""
     gain = math.expm1(epsilon)
     return count * size * (count - size) * gain**2 / (size * gain + count) ** 2
-
-
-def category_error(domain: Domain, epsilon: float) -> float | None:
-    """Least mean variance that a person adds to the counts of categories; None where it is not known."""
-    if isinstance(domain, CategoryDomain):
-        return value_error(len(domain.sizes), epsilon)
-    return None
 
 
 def both_errors(domain: Domain, weight: float, epsilon: float) -> float | None:
@@ -234,25 +229,21 @@ def _within_limit(domain: Domain, goal: Within) -> Limit | None:
     """The least epsilon at which the least mean variance, which the worst is no less than, is small
     enough.
     """
-    if goal.method == "guaranteed":
+    if goal.method == GUARANTEED or (CATEGORY in goal.widths and not isinstance(domain, CategoryDomain)):
         return None
-    least = 0.0
-    for kind, width in goal.widths.items():
-        error = {CATEGORY: category_error, VALUE: _of_values, MEAN: mean_error}[kind]
-        allowed = goal.variance_for(kind, width, domain)
-        low, high = math.log(SMALLEST_EPSILON), math.log(LARGEST_EPSILON)
-        while high - low > _PRECISION:
-            middle = (low + high) / 2
-            found = error(domain, math.exp(middle))
-            if found is None:
-                return None
-            low, high = (middle, high) if found > allowed else (low, middle)
-        least = max(least, math.exp(low))
+    least = max(_least_epsilon(domain, goal, kind, width) for kind, width in goal.widths.items())
     return _limit("epsilon", least, "unbiased estimates") if least > 2 * SMALLEST_EPSILON else None
 
 
-def _of_values(domain: Domain, epsilon: float) -> float:
-    return value_error(domain.count, epsilon)
+def _least_epsilon(domain: Domain, goal: Within, kind: str, width: float) -> float:
+    allowed = goal.variance_for(kind, width, domain)
+    groups = {CATEGORY: len(domain.groups), VALUE: domain.count, MEAN: 1}[kind]
+
+    def short(epsilon: float) -> float:
+        error = mean_error(domain, epsilon) if kind == MEAN else value_error(groups, epsilon)
+        return error / allowed - 1
+
+    return between(short, 1.0, close=_PRECISION, most=LARGEST_EPSILON)[0]
 
 
 def _limit(figure: str, value: float, subject: str) -> Limit:

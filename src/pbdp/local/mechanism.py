@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,12 +16,13 @@ import numpy.typing as npt
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.errors import InputError
 from pbdp.json_records import digest
-from pbdp.local.contrast import Contrast, largest_distance
+from pbdp.local.blanket import AnswerPair, largest_distance
 from pbdp.local.domain import Codes, Domain, Value
+from pbdp.local.estimators import MEAN, Estimator, exact_bincount
 from pbdp.local.intervals import PureCounts
-from pbdp.local.lookup import Lookup, read_values, true_codes
 from pbdp.local.region import Region
-from pbdp.local.spread import Spread
+from pbdp.local.value_codes import Lookup, read_values, true_codes
+from pbdp.local.variances import Variances
 from pbdp.noise.kernel import Array, Words
 from pbdp.release.keystream import SECURE, SLACK, WORD, Keystream, keystream_from
 
@@ -29,7 +30,6 @@ from pbdp.release.keystream import SECURE, SLACK, WORD, Keystream, keystream_fro
 CHUNK = 1 << 15
 _ZEROS = memoryview(bytes(CHUNK * WORD))
 
-VALUE, CATEGORY, MEAN = "value", "category", "mean"
 # Of the configurations that are written.
 FORMAT = "pbdp-local"
 VERSION = 1
@@ -49,15 +49,10 @@ class Reports:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MarkLaw:
-    """A mark of reports whose law does not depend on the answer; `names` say what each mark is.
-
-    Ordered marks are numbers from 0 on, of some unit, that have a mean.
-    """
+    """A mark of reports whose law does not depend on the answer; `names` say what each mark is."""
 
     chances: Array
     names: Sequence[str]
-    ordered: bool = False
-    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,7 +67,7 @@ class CellBounds:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalMechanism(ABC):
+class LocalMechanism(Estimator):
     """A randomizer that people run at home, with what a server needs to estimate from its reports."""
 
     domain: Domain
@@ -85,6 +80,11 @@ class LocalMechanism(ABC):
     linear_variances: ClassVar[bool] = True
 
     @property
+    def name(self) -> str:
+        """What it is called where it is planned, described and estimated from; a kind may go by several."""
+        return self.kind
+
+    @property
     @abstractmethod
     def epsilon(self) -> float:
         """Certified: at least the logarithm of the largest column ratio of the integer weights."""
@@ -92,7 +92,7 @@ class LocalMechanism(ABC):
     @property
     def distance(self) -> Fraction:
         """Largest total variation distance between the reports of two answers, or a little more."""
-        return largest_distance(self.contrasts)
+        return largest_distance(self.answer_pairs)
 
     def risk(self, prior: float = 0.5) -> float:
         """How often the best attacker guesses right which of two answers a person gave, at most.
@@ -114,30 +114,30 @@ class LocalMechanism(ABC):
         """What a client needs besides the domain, as JSON; whole numbers beyond 2^53 as strings."""
 
     @property
-    @abstractmethod
     def words_per_user(self) -> int:
         """Random 64-bit words that one report takes."""
+        return 1
 
     @abstractmethod
     def draw(self, codes: Codes, words: Words) -> npt.NDArray[Any]:
         """One internal report for each code, from `words` of shape (len(codes), words_per_user)."""
 
-    @abstractmethod
     def published(self, internal: npt.NDArray[Any], like: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Reports as they travel, for internal ones."""
+        """Reports as they travel, for internal ones; `like` are the values that they answer to."""
+        return internal.astype(object) if like.dtype == object else internal
 
     @abstractmethod
     def report_codes(self, reports: npt.NDArray[Any]) -> Codes:
-        """The code of each report that traveled, or a negative one (see `columns`)."""
+        """The code of each report that traveled, or a negative one (see `value_codes`)."""
 
     @property
     @abstractmethod
     def cells(self) -> int:
         """How many numbers a tally of the reports has."""
 
-    @abstractmethod
-    def tally(self, reports: npt.NDArray[Any], codes: Codes, times: Codes | None) -> Codes:
+    def tally(self, reports: npt.NDArray[Any], codes: Codes, times: Codes | None) -> Codes:  # noqa: ARG002
         """Counts of the good reports, each taken `times` times; `codes` are theirs."""
+        return exact_bincount(codes, times, self.cells)
 
     @property
     def mark_laws(self) -> tuple[MarkLaw, ...]:
@@ -157,31 +157,17 @@ class LocalMechanism(ABC):
         """No report is more likely than this for any answer; None where equal reports are no surprise."""
         return None
 
-    @abstractmethod
-    def estimates(self, kind: str, tally: Codes, users: int) -> tuple[Array, Array]:
-        """Unbiased estimates of how many people hold each value (or category), and of their variances."""
-
-    def pure(self, kind: str, tally: Codes) -> PureCounts | None:  # noqa: ARG002 - most have none
-        """Counts whose law depends on one number of people each, where that is so."""
-        return None
-
-    @abstractmethod
-    def spread(self, kind: str) -> Spread:
-        """Exact variances of the estimates of values or categories."""
-
-    @abstractmethod
-    def weighted(self, weights: Array) -> Spread:
-        """The same for sums over people, weights[group, value] for one who holds the value."""
-
-    def mean_spread(self) -> Spread:
-        """The same for the sum of all people's numbers."""
+    def variances(self, kind: str) -> Variances:
+        """Exact variances of the estimates of values, of categories, or of the sum of all numbers."""
+        if kind != MEAN:
+            return self.share_variances(kind)
         if not self.lookup.whole:
             raise InputError("mean", "asked for where answers are whole numbers", "texts")
         return self.weighted(np.array([self.domain.values], dtype=np.float64))
 
     @property
     @abstractmethod
-    def contrasts(self) -> tuple[Contrast, ...]:
+    def answer_pairs(self) -> tuple[AnswerPair, ...]:
         """How the reports of two answers differ, for every pair of answers up to equal or weaker ones."""
 
     def near_enough(self, region: Region) -> float | None:  # noqa: ARG002 - reports may be no values
@@ -262,6 +248,28 @@ class LocalMechanism(ABC):
         column = read_values("value", value)
         codes = true_codes(self.lookup, column.array)
         return column.back(self.published(self.draw(codes, np.array([words], dtype="<u8")), column.array))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimatedMechanism(LocalMechanism):
+    """One whose reports an estimator of their own form reads."""
+
+    @property
+    @abstractmethod
+    def estimator(self) -> Estimator:
+        """What its reports tell."""
+
+    def estimates(self, kind: str, tally: Codes, users: int) -> tuple[Array, Array]:
+        return self.estimator.estimates(kind, tally, users)
+
+    def pure(self, kind: str, tally: Codes) -> PureCounts | None:
+        return self.estimator.pure(kind, tally)
+
+    def share_variances(self, kind: str) -> Variances:
+        return self.estimator.share_variances(kind)
+
+    def weighted(self, weights: Array) -> Variances:
+        return self.estimator.weighted(weights)
 
 
 def word_blocks(keystream: Keystream, count: int, each: int) -> Iterator[tuple[int, Words]]:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbdp.digits import rounded_up
-from pbdp.errors import CannotCertifyError, ContradictionError, InputError
-from pbdp.local.distribution import curve_spread
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError, shown
+from pbdp.local.boosted_response import BoostedResponse
+from pbdp.local.distributions import LeastShapeError, curve_variances
 from pbdp.local.domain import Domain, ScaleDomain
-from pbdp.local.estimators import NOT_KNOWABLE
+from pbdp.local.estimators import CATEGORY, MEAN, NOT_KNOWABLE, VALUE
 from pbdp.local.goal import Goal, ReportWithin
-from pbdp.local.law import LARGEST_EPSILON, SMALLEST_EPSILON, checked_epsilons
+from pbdp.local.integer_weights import LARGEST_EPSILON, SMALLEST_EPSILON, checked_epsilon
 from pbdp.local.limit import Limit, limit_of, report_confidence, report_epsilon
-from pbdp.local.mechanism import CATEGORY, MEAN, VALUE, LocalMechanism
-from pbdp.local.randomizers import BOOSTED, BoostedRandomizer, Randomizer, randomizers_for
+from pbdp.local.mechanism import LocalMechanism
+from pbdp.local.randomizers import Randomizer, boosted, randomizers_for
 from pbdp.local.region import CATEGORY_REGION, Region, region_of
-from pbdp.local.shape import LeastShapeError
-from pbdp.local.shuffled import Shuffled, costs_at_most, shuffled
-from pbdp.parameters import positive
+from pbdp.local.shuffling import Shuffled, costs_at_most, shuffled
+from pbdp.parameters import instance, positive
+from pbdp.root_finding import least_enough
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,13 +46,16 @@ class Candidate:
     `central` is what it costs after shuffling, where plans are compared by that.
     """
 
-    family: str
     mechanism: LocalMechanism
-    setting: float | None
     cost: float
     errors: dict[str, float]
     near: float | None
     central: Shuffled | None = None
+
+    @property
+    def name(self) -> str:
+        """The mechanism's own, which is also that of estimates from its reports."""
+        return self.mechanism.name
 
     @property
     def epsilon(self) -> float:
@@ -60,8 +64,9 @@ class Candidate:
 
     @property
     def epsilon0(self) -> float | None:
-        """That of boosted response."""
-        return self.setting if self.mechanism.kind == BOOSTED else None
+        """That of boosted response, where values of one category are likelier than others."""
+        made = self.mechanism
+        return made.epsilon0 if isinstance(made, BoostedResponse) and not made.plain else None
 
     @property
     def category_error(self) -> float | None:
@@ -76,7 +81,7 @@ class Candidate:
     def record(self) -> dict[str, Any]:
         """The candidate as JSON."""
         return {
-            "family": self.family,
+            "mechanism": self.name,
             "epsilon": self.epsilon,
             "epsilon0": self.epsilon0,
             "cost": self.cost if math.isfinite(self.cost) else None,
@@ -85,8 +90,6 @@ class Candidate:
             "mean_error": self.errors.get(MEAN),
             "report_confidence": self.near,
             "central_epsilon": None if self.central is None else self.central.epsilon,
-            # once, people could be asked to put in the name of their category
-            "reports_category": False,
         }
 
 
@@ -137,11 +140,11 @@ class LocalPlan:
         Of plans for a distribution also the unbiased estimate of its cumulative curve, at any value.
         """
         found = {
-            kind: float(self.mechanism.spread(kind).reach.max())
+            kind: float(self.mechanism.variances(kind).reach.max())
             for kind in self.chosen.errors
             if math.isfinite(self.chosen.errors[kind])
         }
-        curve = curve_spread(self.mechanism) if isinstance(self.goal, LeastShapeError) else None
+        curve = curve_variances(self.mechanism) if isinstance(self.goal, LeastShapeError) else None
         if curve is not None:
             # up to the last value there is everyone, whatever is reported
             found[CUMULATIVE] = float(curve.reach[:-1].max())
@@ -162,9 +165,7 @@ class LocalPlan:
 
     def _summary(self) -> str:
         values = self.domain.count
-        return (
-            f"{self.chosen.family} for {values:,} values; epsilon {rounded_up(self.epsilon)} for each report"
-        )
+        return f"{self.chosen.name} for {values:,} values; epsilon {rounded_up(self.epsilon)} for each report"
 
     def describe(self) -> str:
         """What was chosen and what a report costs in a sentence, and what that means in another."""
@@ -206,31 +207,25 @@ def plan_local(
     `epsilon0` takes boosted response with that part of epsilon, and `use` another mechanism of those
     compared, by its name; the others stand beside it.
     """
+    instance("domain", domain, Domain, "a domain, such as in_blocks makes")
+    instance("goal", goal, Goal, "a goal, such as Within")
     randomizers = randomizers_for(domain, goal)
     if epsilon is None:
         ranked = _by_epsilon(domain, goal, randomizers)
     else:
-        asked, _ = checked_epsilons(epsilon, 0.0)
-        tried = [
-            _entry(randomizer, goal, asked, randomizer.best(goal, asked)[1], domain)
-            for randomizer in randomizers
-            if asked <= randomizer.largest_epsilon
-        ]
-        ranked = sorted(tried, key=lambda entry: _rank(entry.cost))
-        if not math.isfinite(ranked[0].cost):
-            raise CannotCertifyError("Nothing compared here can estimate this. Use fewer values.")
+        asked = checked_epsilon(epsilon)
+        tried = [each for each in randomizers if asked <= each.largest_epsilon]
+        ranked = _by_cost(domain, goal, [each.best(goal, asked)[1] for each in tried], 8)
     if epsilon0 is None:
-        chosen = ranked[0] if use is None else _named(ranked, use)
-    elif epsilon is None or use is not None:
+        return _plan(domain, goal, ranked, use)
+    if epsilon is None or use is not None:
         raise ContradictionError("epsilon0", "given with an epsilon, and without use", "another combination")
-    else:
-        chosen = _entry(BoostedRandomizer(domain=domain, name=BOOSTED), goal, epsilon, epsilon0, domain)
-        if not math.isfinite(chosen.cost):
-            raise CannotCertifyError(NOT_KNOWABLE)
-        # the best epsilon0 may be the one that was given
-        ranked = [entry for entry in ranked if entry.mechanism.fingerprint != chosen.mechanism.fingerprint]
-    others = tuple(entry for entry in ranked if entry is not chosen)
-    return LocalPlan(domain=domain, goal=goal, chosen=chosen, others=others)
+    chosen = _candidate(domain, goal, boosted(domain).make(epsilon, epsilon0))
+    if not math.isfinite(chosen.cost):
+        raise CannotCertifyError(NOT_KNOWABLE)
+    # the best epsilon0 may be the one that was given
+    others = (entry for entry in ranked if entry.mechanism.fingerprint != chosen.mechanism.fingerprint)
+    return LocalPlan(domain=domain, goal=goal, chosen=chosen, others=tuple(others))
 
 
 def plan_shuffled(
@@ -249,57 +244,55 @@ def plan_shuffled(
     """
     randomizers = randomizers_for(domain, goal)
     if epsilon is None:
-        found = [
-            replace(entry, central=shuffled(entry.mechanism, users, delta))
+        after = [
+            (shuffled(entry.mechanism, users, delta), entry)
             for entry in _by_epsilon(domain, goal, randomizers)
         ]
         # the order so far decides between those that cost the same to what is found
-        ranked = sorted(found, key=lambda entry: _rank(_central(entry), 3))
-    else:
-        ranked = _by_central_epsilon(domain, goal, randomizers, users=users, delta=delta, epsilon=epsilon)
-    chosen = ranked[0] if use is None else _named(ranked, use)
-    others = tuple(entry for entry in ranked if entry is not chosen)
-    return LocalPlan(domain=domain, goal=goal, chosen=chosen, others=others)
-
-
-def _central(entry: Candidate) -> float:
-    return math.inf if entry.central is None else entry.central.epsilon
-
-
-def _by_central_epsilon(
-    domain: Domain, goal: Goal, randomizers: Sequence[Randomizer], *, users: int, delta: float, epsilon: float
-) -> list[Candidate]:
-    """What may be had for an epsilon after shuffling, the least cost first."""
+        after.sort(key=lambda pair: _rank(pair[0].epsilon, 3))
+        return _plan(domain, goal, [replace(entry, central=central) for central, entry in after], use)
     if goal.asks:
         raise ContradictionError("goal", "a least error where epsilon is for shuffled reports", "an accuracy")
-    positive("central epsilon", epsilon)
+    most = positive("central epsilon", epsilon)
 
-    def fits(mechanism: LocalMechanism) -> bool:
-        return costs_at_most(mechanism, users, delta, epsilon)
+    def fitting(randomizer: Randomizer) -> LocalMechanism:
+        """With the largest epsilon that fits, by bisection; `most` itself always does."""
 
-    found = []
-    for randomizer in randomizers:
-        most = _largest(randomizer, goal, fits, min(epsilon, randomizer.largest_epsilon))
-        found.append(_entry(randomizer, goal, most, randomizer.best(goal, most)[1], domain))
-    ranked = sorted(found, key=lambda entry: _rank(entry.cost, 3))
-    if not ranked or not math.isfinite(ranked[0].cost):
+        def fits(local: float) -> bool:
+            return costs_at_most(randomizer.best(goal, local)[1], users, delta, most)
+
+        low, high = min(most, randomizer.largest_epsilon), randomizer.largest_epsilon
+        if fits(high):
+            low = high
+        while high / low > 1 + CENTRAL_PRECISION:
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        return randomizer.best(goal, low)[1]
+
+    return _plan(domain, goal, _by_cost(domain, goal, [fitting(each) for each in randomizers], 3), use)
+
+
+def _plan(domain: Domain, goal: Goal, ranked: Sequence[Candidate], use: str | None) -> LocalPlan:
+    """The first that is usable, or the one that is named; of two of one name only the better one is kept."""
+    named: dict[str, Candidate] = {}
+    for entry in ranked:
+        named.setdefault(entry.name, entry)
+    usable = [name for name, entry in named.items() if math.isfinite(entry.cost)]
+    if use is not None and use not in usable:
+        raise InputError("use", f"one of: {', '.join(usable)}", shown(use))
+    chosen = named.pop(usable[0] if use is None else use)
+    return LocalPlan(domain=domain, goal=goal, chosen=chosen, others=tuple(named.values()))
+
+
+def _by_cost(
+    domain: Domain, goal: Goal, mechanisms: Sequence[LocalMechanism], digits: int
+) -> list[Candidate]:
+    """The least cost first; ties to so many digits keep their order."""
+    found = [_candidate(domain, goal, mechanism) for mechanism in mechanisms]
+    found.sort(key=lambda entry: _rank(entry.cost, digits))
+    if not found or not math.isfinite(found[0].cost):
         raise CannotCertifyError("Nothing compared here can estimate this. Use fewer values.")
-    return ranked
-
-
-def _largest(randomizer: Randomizer, goal: Goal, fits: Callable[[LocalMechanism], bool], low: float) -> float:
-    """The largest epsilon that fits with the randomizer's best setting, by bisection; `low` always fits."""
-
-    def fitting(epsilon: float) -> bool:
-        return fits(randomizer.mechanism(goal, epsilon, randomizer.best(goal, epsilon)[1]))
-
-    high = randomizer.largest_epsilon
-    if fitting(high):
-        return high
-    while high / low > 1 + CENTRAL_PRECISION:
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if fitting(middle) else (low, middle)
-    return low
+    return found
 
 
 def _by_epsilon(domain: Domain, goal: Goal, randomizers: Sequence[Randomizer]) -> list[Candidate]:
@@ -308,13 +301,15 @@ def _by_epsilon(domain: Domain, goal: Goal, randomizers: Sequence[Randomizer]) -
         raise ContradictionError("epsilon", "given unless an accuracy is asked for", "neither")
     if isinstance(goal, ReportWithin):
         _check_confidence(goal)
-    found = [entry for randomizer in randomizers if (entry := _least(randomizer, goal, domain)) is not None]
+    found = [
+        _candidate(domain, goal, each.best(goal, least)[1])
+        for each in randomizers
+        if (least := _least(each, goal)) is not None
+    ]
     if not found:
-        more = "" if isinstance(goal, ReportWithin) else "Ask more users, or for less accuracy."
-        raise CannotCertifyError(
-            f"No epsilon up to {LARGEST_EPSILON:g} meets this accuracy. {more or 'Ask for less.'}"
-        )
-    return sorted(found, key=lambda entry: _rank(entry.epsilon))
+        more = "Ask for less." if isinstance(goal, ReportWithin) else "Ask more users, or for less accuracy."
+        raise CannotCertifyError(f"No epsilon up to {LARGEST_EPSILON:g} meets this accuracy. {more}")
+    return sorted(found, key=lambda entry: _rank(entry.epsilon, 8))
 
 
 def _check_confidence(goal: ReportWithin) -> None:
@@ -322,65 +317,47 @@ def _check_confidence(goal: ReportWithin) -> None:
         raise InputError(
             "confidence",
             f"above {1 / float(goal.region.cover_number):.4g} here",
-            repr(goal.confidence),
+            shown(goal.confidence),
             "Below that, reports that do not depend on the answer are near enough, and tell nothing.",
         )
 
 
-def _named(ranked: Sequence[Candidate], name: str) -> Candidate:
-    usable = {entry.family: entry for entry in ranked if math.isfinite(entry.cost)}
-    if name not in usable:
-        raise InputError("use", f"one of: {', '.join(usable)}", repr(name))
-    return usable[name]
+def _least(randomizer: Randomizer, goal: Goal) -> float | None:
+    """The least epsilon at which the randomizer meets the goal."""
+
+    def short(epsilon: float) -> float:
+        try:
+            return randomizer.best(goal, epsilon)[0] - 1 if epsilon >= SMALLEST_EPSILON else math.inf
+        except CannotCertifyError:
+            # too small for integer weights
+            return math.inf
+
+    most = randomizer.largest_epsilon
+    found = least_enough(short, most / 8, close=PRECISION, most=most)
+    return found if found <= most else None
 
 
 def best_epsilon0(domain: Domain, epsilon: float, goal: Goal) -> float:
     """The epsilon0 with which boosted response serves a goal best."""
-    checked_epsilons(epsilon, 0.0)
-    found = BoostedRandomizer(domain=domain, name=BOOSTED).best(goal, epsilon)[1]
-    if found is None:
-        raise AssertionError("boosted response has an epsilon0")
-    return found
+    checked_epsilon(epsilon)
+    found = boosted(domain).best(goal, epsilon)[1]
+    assert isinstance(found, BoostedResponse)  # noqa: S101 - nothing else is made there
+    return found.epsilon0
 
 
-def _rank(figure: float, digits: int = 8) -> float:
+def _rank(figure: float, digits: int) -> float:
     """The figure to as many digits as count, so that ties keep their order."""
     return figure if not math.isfinite(figure) or figure == 0 else float(f"{figure:.{digits}e}")
 
 
-def _least(randomizer: Randomizer, goal: Goal, domain: Domain) -> Candidate | None:
-    """The least epsilon at which the randomizer meets the goal, by bisection on a logarithmic scale."""
-    low, high = randomizer.smallest_epsilon, randomizer.largest_epsilon
-    if not randomizer.best(goal, high)[0] <= 1:
-        return None
-    while high / low > 1 + PRECISION:
-        middle = math.sqrt(low * high)
-        if randomizer.best(goal, middle)[0] <= 1:
-            high = middle
-        else:
-            low = middle
-    while high <= randomizer.largest_epsilon:
-        made = _entry(randomizer, goal, high, randomizer.best(goal, high)[1], domain)
-        if made.cost <= 1:
-            return made
-        # integer weights gave away a little of the epsilon
-        high *= 1 + 10 * PRECISION
-    return None
-
-
-def _entry(
-    randomizer: Randomizer, goal: Goal, epsilon: float, setting: float | None, domain: Domain
-) -> Candidate:
-    mechanism = randomizer.mechanism(goal, epsilon, setting)
+def _candidate(domain: Domain, goal: Goal, mechanism: LocalMechanism) -> Candidate:
     kinds = [VALUE, *([CATEGORY] if domain.grouped else []), *([MEAN] if MEAN in goal.needs else [])]
     # what is near for a report may be no category of the survey
     if mechanism.domain.groups != domain.groups:
         kinds = []
-    variances = {kind: goal.mean_variance(mechanism.spread(kind)) for kind in kinds}
+    variances = {kind: goal.mean_variance(mechanism.variances(kind)) for kind in kinds}
     return Candidate(
-        family=randomizer.name,
         mechanism=mechanism,
-        setting=setting,
         cost=goal.cost(mechanism),
         errors={kind: math.sqrt(value) for kind, value in variances.items() if math.isfinite(value)},
         near=mechanism.near_enough(_region(domain, goal)),

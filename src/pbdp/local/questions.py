@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pbdp.errors import InputError
+from pbdp.local.distributions import LeastShapeError
 from pbdp.local.domain import CategoryDomain, Domain
 from pbdp.local.goal import Goal, LeastError, LeastMeanError
 from pbdp.local.plan import LocalPlan, plan_local
-from pbdp.local.shape import LeastShapeError
 from pbdp.parameters import positive, whole
 
 ONE, ALL = "one each", "all"
@@ -72,7 +72,7 @@ class QuestionPlan:
                     "name": each.question.name,
                     "survey": each.plan.mechanism.fingerprint,
                     "epsilon": each.plan.epsilon,
-                    "family": each.plan.chosen.family,
+                    "mechanism": each.plan.chosen.name,
                     "error": each.error,
                     "other_way_error": other.error,
                 }

@@ -70,7 +70,9 @@ def region_of(domain: Domain, within: int | str) -> Region:
     if within == CATEGORY_REGION:
         if not isinstance(domain, CategoryDomain) or not domain.grouped:
             raise InputError("report_within", "a distance where there are no categories", "category")
-        return Region(start=domain.start, size=domain.size, words="in its category", of_categories=True)
+        return Region(
+            start=domain.start, size=domain.size, words="in the true answer's category", of_categories=True
+        )
     distance = whole("report_within", within, least=0)
     if isinstance(domain, ScaleDomain) and domain.ring:
         return _on_ring(domain.count, distance)
@@ -90,7 +92,7 @@ def region_of(domain: Domain, within: int | str) -> Region:
     distance = min(distance, int(places[-1]))
     start = np.searchsorted(places, places - distance, side="left").astype(np.int64)
     end = np.searchsorted(places, places + distance, side="right").astype(np.int64)
-    return Region(start=start, size=end - start, words=f"within {distance}{unit} of it")
+    return Region(start=start, size=end - start, words=f"within {distance}{unit} of the true answer")
 
 
 def _on_ring(count: int, distance: int) -> Region:
@@ -101,5 +103,5 @@ def _on_ring(count: int, distance: int) -> Region:
             "Ask for a smaller distance."
         )
     start = (np.arange(count) - distance) % count
-    words = f"within {distance} {'place' if distance == 1 else 'places'} of it"
+    words = f"within {distance} {'place' if distance == 1 else 'places'} of the true answer"
     return Region(start=start, size=np.full(count, size, dtype=np.int64), ring=True, words=words)

@@ -141,21 +141,6 @@ const centers = {
   },
 };
 
-const unary = {
-  words: ({ domain }) => Math.ceil(domain.values.length / 2),
-  check({ parameters }) {
-    const { noise } = parameters;
-    need(Number.isInteger(noise) && 0 < noise && noise < 2 ** 31, "noise is no law");
-    return ratioOf([[2 ** 32 - noise, noise]]);
-  },
-  report({ domain, parameters }, x, halves) {
-    const count = domain.values.length;
-    const ones = [];
-    for (let v = 0; v < count; v++) if (halves[v] < (v === x ? 2 ** 31 : parameters.noise)) ones.push(v);
-    return hexadecimal(ones, count);
-  },
-};
-
 const hashing = {
   words: ({ parameters }) => 1 + parameters.digits,
   check({ domain, parameters }) {
@@ -316,7 +301,6 @@ const mean = {
 const MEMBERS = {
   "boosted response": boosted,
   "response on centers": centers,
-  "unary encoding": unary,
   "local hashing": hashing,
   "subset selection": sets,
   "user splitting": split,
