@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.figures.canvas import COLORS, DASHES
-from pbdp.local.boosted import BoostedResponse, boosted_response
-from pbdp.local.domain import CategoryDomain, in_blocks
-from pbdp.local.goal import LeastError
-from pbdp.local.mechanism import CATEGORY, VALUE
+from pbdp.local import LeastError, in_blocks
+from pbdp.local.boosted_response import BoostedResponse, boosted_response
+from pbdp.local.domain import CategoryDomain
+from pbdp.local.estimators import CATEGORY, VALUE
 from pbdp.local.plan import best_epsilon0
 from pbdp.noise.kernel import Array
 from pbdp.parameters import whole
@@ -118,7 +118,7 @@ def best_epsilons(domain: CategoryDomain, epsilon: float) -> dict[str, float]:
 
 def exact_error(mechanism: BoostedResponse, kind: str, truth: npt.NDArray[np.int64]) -> float:
     """Expected squared error of shares, mean over groups."""
-    return float(mechanism.spread(kind).at(truth.astype(np.float64)).mean() / truth.sum() ** 2)
+    return float(mechanism.variances(kind).at(truth.astype(np.float64)).mean() / truth.sum() ** 2)
 
 
 def _squared_error(

@@ -17,11 +17,11 @@ from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.measure import AtDelta, AtOrder, Measure
-from pbdp.published.optimum import Search
-from pbdp.published.special_cases import AbsoluteError, Case, RelativeError, plain_sigma
 from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, judged, number, number_or_none
 from reproduction.one_answer import BoostedLaw
+from reproduction.published.measure import AtDelta, AtOrder, Measure
+from reproduction.published.optimum import Search
+from reproduction.published.special_cases import AbsoluteError, Case, RelativeError, plain_sigma
 from reproduction.witness import AnswerPair, Witness, best_witness, intervals_of, pair_at, rate_text
 
 if TYPE_CHECKING:

@@ -31,14 +31,14 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array
-from pbdp.published.measure import measure_of
-from pbdp.published.optimum import Search
-from pbdp.published.special_cases import AbsoluteError, plain_sigma
 from pbdp.release.keystream import SecureKeystream
 from pbdp.release.sampler import sampler_of
 from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, having, judged, numbers
 from reproduction.figure_4_inverse import inverse_finding, inverse_row
 from reproduction.one_answer import BoostedLaw
+from reproduction.published.measure import measure_of
+from reproduction.published.optimum import Search
+from reproduction.published.special_cases import AbsoluteError, plain_sigma
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

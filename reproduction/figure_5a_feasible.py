@@ -17,12 +17,12 @@ from pbdp.figures.canvas import COLORS, legend_below, new_figure
 from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.measure import AtDelta, analytic_sigma, classical_sigma
-from pbdp.published.special_cases import FixedRange, Reading
 from reproduction import figure_5b_added_loss as added_loss
 from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, having, judged, number, numbers
 from reproduction.figure_5b_added_loss import OTHER_SIGMAS, RANGES, SENSITIVITIES, SIGMA
 from reproduction.figures_2_and_3_accuracy.figures import FULL, HOLLOW
+from reproduction.published.measure import AtDelta, analytic_sigma, classical_sigma
+from reproduction.published.special_cases import FixedRange, Reading
 from reproduction.witness import best_witness, pair_at
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from pbdp.figures.canvas import COLORS, legend_below
 from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.special_cases import FixedRange, Reading, fixed_renyi
 from reproduction.experiment import Cause, Finding, Row, Settings, having, judged, number, numbers
 from reproduction.figures_2_and_3_accuracy.figures import FULL, HOLLOW
+from reproduction.published.special_cases import FixedRange, Reading, fixed_renyi
 from reproduction.witness import pair_at, rate_text
 
 if TYPE_CHECKING:

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from pbdp.local.boosted import boosted_response
-from pbdp.local.domain import CategoryDomain, in_blocks, without_categories
-from pbdp.local.hashing import local_hashing
-from pbdp.local.mechanism import CATEGORY, VALUE
-from pbdp.local.spread import Spread
-from pbdp.local.unary import unary_encoding, unary_spread
+from pbdp.local import in_blocks, without_categories
+from pbdp.local.boosted_response import boosted_response
+from pbdp.local.domain import CategoryDomain
+from pbdp.local.estimators import CATEGORY, VALUE, pure_value_variances
+from pbdp.local.local_hashing import local_hashing
+from pbdp.local.variances import GroupVariances, Variances, reach_of
 from reproduction.age_errors import AGES, EPSILON, adult_truth
 from reproduction.experiment import Cause, Finding, Row, Settings, judged, number
 
@@ -40,7 +40,7 @@ SAME = 0.02
 def threshold_row(settings: Settings) -> Row:
     """The most values for which GRR has the least variance, against OUE and OLH, and against subsets."""
     epsilon = number(settings, "epsilon")
-    encoded = pure_variance(0.5, 1 / (math.exp(epsilon) + 1))
+    encoded = pure_variance(*unary_encoding(epsilon))
     count = 2
     while grr_variance(epsilon, count + 1) < encoded:
         count += 1
@@ -58,6 +58,23 @@ def threshold_row(settings: Settings) -> Row:
 def pure_variance(p: float, q: float) -> float:
     """Variance of the estimated share of a rare value, for each person."""
     return q * (1 - q) / (p - q) ** 2
+
+
+def unary_encoding(epsilon: float) -> tuple[float, float]:
+    """How likely the bit of the true value is 1 in OUE, and that of any other: p and q."""
+    return 0.5, 1 / (math.exp(epsilon) + 1)
+
+
+def independent_category_variances(domain: CategoryDomain, p: float, q: float) -> Variances:
+    """Exact variances of categories: sums over their values, which a report supports independently."""
+    sizes = domain.group_sums(np.ones(domain.count))
+    right, wrong = p * (1 - p) / (p - q) ** 2, pure_variance(p, q)
+    return GroupVariances(
+        group=domain.category_of,
+        inside=right + (sizes - 1) * wrong,
+        outside=sizes * wrong,
+        reach=reach_of(-sizes * q / (p - q), sizes * (1 - q) / (p - q)),
+    )
 
 
 def grr_variance(epsilon: float, count: int) -> float:
@@ -84,11 +101,11 @@ def rival_rows(size: int) -> list[Row]:
     """
     domain = in_blocks(AGES, size)
     truth, coarse = adult_truth(domain).astype(np.float64), without_categories(domain.groups)
-    unary, hashing = unary_encoding(domain, EPSILON), local_hashing(domain, EPSILON)
-    found: list[tuple[str, Spread, Spread | None]] = [
-        (OUE, unary.spread(CATEGORY), unary.spread(VALUE)),
-        (OLH, unary_spread(domain, *hashing.probabilities, values=False), hashing.spread(VALUE)),
-        (LINEAR_OLH, hashing.spread(CATEGORY), hashing.spread(VALUE)),
+    unary, hashing = unary_encoding(EPSILON), local_hashing(domain, EPSILON)
+    found: list[tuple[str, Variances, Variances | None]] = [
+        (OUE, independent_category_variances(domain, *unary), pure_value_variances(domain.count, *unary)),
+        (OLH, independent_category_variances(domain, *hashing.probabilities), hashing.variances(VALUE)),
+        (LINEAR_OLH, hashing.variances(CATEGORY), hashing.variances(VALUE)),
     ]
     rows: list[Row] = [
         {
@@ -98,7 +115,7 @@ def rival_rows(size: int) -> list[Row]:
         }
         for name, category, value in found
     ]
-    only = unary_encoding(coarse, EPSILON).spread(VALUE).at(domain.group_sums(truth))
+    only = pure_value_variances(coarse.count, *unary).at(domain.group_sums(truth))
     rows.append({"rival": OUE_OF_CATEGORIES, "category_mse": float(only.mean() / truth.sum() ** 2)})
     shared: Row = {"value_mse": None, "size": size, "epsilon": EPSILON}
     return [shared | row for row in rows]

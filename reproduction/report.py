@@ -268,7 +268,7 @@ def _finding(finding: Finding) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlipTable:
-    """A section of `pbdp/published/SLIPS.md`: its title, the names of the columns, and the slips."""
+    """A section of `published/SLIPS.md`: its title, the names of the columns, and the slips."""
 
     title: str
     columns: tuple[str, ...]
@@ -277,7 +277,7 @@ class SlipTable:
 
 def slip_tables() -> tuple[str, list[SlipTable]]:
     """The introduction and the tables, in order; marks of emphasis and code are left as they are."""
-    text = files("pbdp.published").joinpath("SLIPS.md").read_text(encoding="utf-8")
+    text = files("reproduction.published").joinpath("SLIPS.md").read_text(encoding="utf-8")
     introduction, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     tables = []
     for section in sections:

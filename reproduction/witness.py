@@ -42,7 +42,7 @@ from scipy.special import ndtr
 from pbdp.errors import InputError
 from pbdp.mechanism.region import Region
 from pbdp.parameters import positive, whole
-from pbdp.published.measure import AtDelta, Measure
+from reproduction.published.measure import AtDelta, Measure
 
 Interval = tuple[float, float]
 # Levels of the loss that are tried for a Rényi witness.

@@ -19,10 +19,8 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Boosted
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array
-from pbdp.planning.limit.of_plan import limit_of
+from pbdp.planning.limit.closed_form import limit_of
 from pbdp.planning.planner import plan_for
-from pbdp.published.boosted_loss import ComposedLoss
-from pbdp.published.measure import AtDelta, AtOrder
 from reproduction.experiment import Row, Settings, number
 from reproduction.figure_6_many_releases.composed_noise import composed_at_least, composed_epsilon
 from reproduction.figures_2_and_3_accuracy.curves import (
@@ -45,6 +43,8 @@ from reproduction.figures_2_and_3_accuracy.noise import (
     plain_kernels,
 )
 from reproduction.figures_2_and_3_accuracy.requirements import REGIONS, Aligned, aligned_of
+from reproduction.published.boosted_loss import ComposedLoss
+from reproduction.published.measure import AtDelta, AtOrder
 
 # Multiples of the plain σ among which the best for T releases is looked for, then closer around it.
 SCAN = np.geomspace(1.0, 6.0, 25)
@@ -198,4 +198,4 @@ def _planned(aligned: Aligned, releases: int) -> list[Row]:
     requirement = aligned.asked(releases)
     plan = plan_for(requirement)
     limited = isinstance(aligned.measure, AtDelta)
-    return planned_rows(plan, limit_of(requirement, plan.epsilon) if limited else None)
+    return planned_rows(plan, limit_of(requirement) if limited else None)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pbdp.figures.canvas import new_figure
-from pbdp.published.measure import AtDelta, AtOrder, Measure
 from reproduction.experiment import (
     Cause,
     Experiment,
@@ -29,6 +28,7 @@ from reproduction.figures_2_and_3_accuracy.curves import BEST, EXACT, MAIN, PUBL
 from reproduction.figures_2_and_3_accuracy.figures import BLACK, BLUE, FULL, GRAY, GREEN, HOLLOW, ORANGE, SKY
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned, aligned_of, measure_in_words
 from reproduction.figures_2_and_3_accuracy.verdicts import PLAIN, plain_lines
+from reproduction.published.measure import AtDelta, AtOrder, Measure
 from reproduction.witness import pair_at, piece_loss
 
 if TYPE_CHECKING:

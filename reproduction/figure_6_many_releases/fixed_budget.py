@@ -12,7 +12,6 @@ from typing import Any
 
 from pbdp.accounting.exact.accountant import plain_accountant
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.measure import AtOrder, renyi_sigma
 from reproduction.experiment import Finding, Row, having
 from reproduction.figures_2_and_3_accuracy.curves import (
     BEST,
@@ -25,6 +24,7 @@ from reproduction.figures_2_and_3_accuracy.curves import (
 from reproduction.figures_2_and_3_accuracy.noise import best_boosted_gaussian, boosted_gaussian
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned
 from reproduction.figures_2_and_3_accuracy.verdicts import PLAIN
+from reproduction.published.measure import AtOrder, renyi_sigma
 
 BUDGET = 0.1
 OF_KERNEL, OF_RELEASE = "budget of the kernel", "budget of a release"

@@ -18,10 +18,9 @@ import math
 from pbdp.accounting.exact.tables import Bounds
 from pbdp.errors import CannotCertifyError
 from pbdp.noise.gaussian import Gaussian
-from pbdp.planning.limit.of_plan import KnownLimit, limit_of
+from pbdp.planning.limit.closed_form import Limit, limit_of
 from pbdp.planning.plan import Plan
-from pbdp.planning.planner import FAMILIES, plan_for
-from pbdp.published.measure import AtDelta
+from pbdp.planning.planner import all_families, plan_for
 from reproduction.experiment import Row, Settings, number
 from reproduction.figures_2_and_3_accuracy.noise import (
     SAFE,
@@ -34,6 +33,7 @@ from reproduction.figures_2_and_3_accuracy.noise import (
 )
 from reproduction.figures_2_and_3_accuracy.range_noise import clamped, truncated
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned, aligned_of
+from reproduction.published.measure import AtDelta
 from reproduction.witness import Witness, best_witness, intervals_of, pair_at
 
 PUBLISHED, EXACT, BEST = "as published", "exact", "exact best"
@@ -127,7 +127,7 @@ def _moving_rows(aligned: Aligned, chosen: BoostedGaussian) -> list[Row]:
         rows.append({"kind": kind, **bounds_part(found), "family": kernel.family})
     steps = staircase(aligned.half_width, aligned.confidence, aligned.sensitivity).epsilon(aligned.measure)
     rows.append({"kind": "staircase", "epsilon": steps, "epsilon_lower": steps, "family": "staircase"})
-    return rows + _planned(aligned, FAMILIES)
+    return rows + _planned(aligned, all_families())
 
 
 def _best(aligned: Aligned, chosen: BoostedGaussian) -> tuple[BoostedGaussian, Bounds]:
@@ -170,10 +170,10 @@ def _planned(aligned: Aligned, families: tuple[str, ...]) -> list[Row]:
     """
     requirement = aligned.asked()
     try:
-        plan = plan_for(requirement, families, per_answer=False)
+        plan = plan_for(requirement, families)
     except CannotCertifyError:
         return []
-    return planned_rows(plan, limit_of(requirement, plan.epsilon))
+    return planned_rows(plan, limit_of(requirement))
 
 
 def witness_of(row: Row) -> Witness:
@@ -194,7 +194,7 @@ def kernel_part(gaussian: BoostedGaussian) -> Row:
     return {"family": name, "sigma": gaussian.sigma, "boost": gaussian.boost}
 
 
-def planned_rows(plan: Plan, limit: KnownLimit | None) -> list[Row]:
+def planned_rows(plan: Plan, limit: Limit | None) -> list[Row]:
     """The planner's choice and the limit, where one is proved."""
     rows: list[Row] = [
         {

@@ -6,8 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pbdp.figures.canvas import COLORS, new_figure
-from pbdp.published.measure import AtDelta, AtOrder, Measure
-from pbdp.published.special_cases import Reading
 from reproduction.experiment import Experiment, Finding, Row, Settings, having, numbers
 from reproduction.figures_2_and_3_accuracy.conclusions import conclusion_findings
 from reproduction.figures_2_and_3_accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, READ, VARIED, rows_at
@@ -19,6 +17,8 @@ from reproduction.figures_2_and_3_accuracy.requirements import (
     measure_in_words,
 )
 from reproduction.figures_2_and_3_accuracy.verdicts import verdict_findings
+from reproduction.published.measure import AtDelta, AtOrder, Measure
+from reproduction.published.special_cases import Reading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

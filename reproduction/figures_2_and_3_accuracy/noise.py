@@ -13,6 +13,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from scipy.optimize import brentq
 
 from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant, smallest_epsilon
 from pbdp.accounting.exact.all_neighbors import listed_neighbors, some_neighbors, worst_neighbors
@@ -23,9 +24,8 @@ from pbdp.mechanism.design import Boosted, boost_for
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array, Kernel
 from pbdp.noise.laplace import Laplace
-from pbdp.published.measure import AtDelta, Measure
-from pbdp.root_finding import bracketed_root
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned
+from reproduction.published.measure import AtDelta, Measure
 
 # Multiples of the plain σ that are looked at first, and how close the search then goes (relative).
 SCAN = np.concatenate([[1.0], np.geomspace(1.01, 64.0, 24)])
@@ -236,5 +236,5 @@ def staircase(half_width: float, confidence: float, sensitivity: float) -> Stair
         law = Staircase(loss=loss, width=sensitivity, center=rest)
         return law.kept(half_width) - confidence
 
-    loss = bracketed_root(excess, 1e-9, 200.0)
+    loss = float(brentq(excess, 1e-9, 200.0, xtol=1e-14))
     return Staircase(loss=loss / SAFE, width=sensitivity, center=rest)

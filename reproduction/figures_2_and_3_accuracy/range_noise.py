@@ -26,7 +26,7 @@ from pbdp.errors import InputError
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array
 from pbdp.parameters import above_one, positive, probability
-from pbdp.published.measure import AtDelta, Measure
+from reproduction.published.measure import AtDelta, Measure
 
 # Cells of answers that are looked at first, into how many one is split, and how often.
 CELLS, SPLIT, TURNS = 64, 8, 8

@@ -15,9 +15,10 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.parameters import positive, probability
-from pbdp.published.measure import AtDelta, AtOrder, Measure, measure_of
-from pbdp.published.optimum import Search
-from pbdp.published.special_cases import (
+from reproduction.experiment import Settings, Value, number, number_or_none
+from reproduction.published.measure import AtDelta, AtOrder, Measure, measure_of
+from reproduction.published.optimum import Search
+from reproduction.published.special_cases import (
     AbsoluteError,
     Case,
     FixedRange,
@@ -25,7 +26,6 @@ from pbdp.published.special_cases import (
     RelativeError,
     plain_sigma,
 )
-from reproduction.experiment import Settings, Value, number, number_or_none
 
 REGIONS = ("absolute", "relative", "fixed")
 # The relative part of a relative error; the paper gives none.

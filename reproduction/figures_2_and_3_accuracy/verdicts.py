@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from pbdp.published.measure import AtDelta
 from reproduction.experiment import Cause, Finding, Row, having, number
 from reproduction.figures_2_and_3_accuracy.compared import Compared, compared, spread_of
 from reproduction.figures_2_and_3_accuracy.curves import (
@@ -25,6 +24,7 @@ from reproduction.figures_2_and_3_accuracy.curves import (
 )
 from reproduction.figures_2_and_3_accuracy.noise import boosted_gaussian
 from reproduction.figures_2_and_3_accuracy.requirements import REGIONS, Aligned, aligned_of
+from reproduction.published.measure import AtDelta
 from reproduction.witness import rate_text
 
 Points = Sequence[Compared]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pbdp.figures.canvas import new_figure, save
-from pbdp.local.boosted import boosted_response
-from pbdp.local.domain import in_blocks
+from pbdp.local import in_blocks
+from pbdp.local.boosted_response import boosted_response
 from reproduction.age_errors import adult_ages, age_errors, draw_age_errors
 
 
@@ -64,7 +64,7 @@ def test_the_exact_error_is_that_of_the_formulas_for_equal_sizes() -> None:
     variance = (inside * always * (1 - always) + (people.sum() - inside) * never * (1 - never)) / (
         always - never
     ) ** 2
-    assert mechanism.spread("category").at(people) == pytest.approx(variance, rel=1e-9)
+    assert mechanism.variances("category").at(people) == pytest.approx(variance, rel=1e-9)
 
 
 def test_the_papers_figure(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from pbdp.published.measure import AtDelta, AtOrder
 from reproduction import figure_1_noise_shapes as shapes
 from reproduction.experiment import Cause, Finding, Row
 from reproduction.figure_6_many_releases import composition
 from reproduction.figures_2_and_3_accuracy.curves import EMPTY
 from reproduction.figures_2_and_3_accuracy.figures import AGAINST_CONFIDENCE, AGAINST_WIDTH
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned
+from reproduction.published.measure import AtDelta, AtOrder
 from reproduction.result import Result
 from reproduction.summary import summary_points
 

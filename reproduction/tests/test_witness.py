@@ -16,9 +16,9 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.measure import AtDelta, AtOrder, Measure
 from reproduction.figures_2_and_3_accuracy.curves import rows_at, witness_of
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned, aligned_of
+from reproduction.published.measure import AtDelta, AtOrder, Measure
 from reproduction.tests.boosted_reference import renyi
 from reproduction.witness import (
     AnswerPair,

@@ -11,7 +11,6 @@ import pytest
 from mpmath import MPContext
 
 from pbdp.json_records import canonical
-from pbdp.published.measure import AtDelta
 from reproduction.experiment import Cause, Row, Settings
 from reproduction.figure_6_many_releases.composed_curves import best_sigma, published_total
 from reproduction.figure_6_many_releases.composed_noise import composed_delta, composition_program
@@ -20,6 +19,7 @@ from reproduction.figure_6_many_releases.fixed_budget import OF_KERNEL, OF_RELEA
 from reproduction.figures_2_and_3_accuracy.curves import published_choice
 from reproduction.figures_2_and_3_accuracy.noise import BoostedGaussian
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned
+from reproduction.published.measure import AtDelta
 from reproduction.witness import pair_at
 
 mp = MPContext()

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from mpmath import MPContext
 
-from pbdp.published.measure import AtDelta, AtOrder, Measure
 from reproduction.figures_2_and_3_accuracy.curves import EMPTY, rows_at
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned
+from reproduction.published.measure import AtDelta, AtOrder, Measure
 
 mp = MPContext()
 mp.dps = 25

@@ -9,8 +9,6 @@ import pytest
 
 from pbdp.accounting.exact.accountant import delta_of_pair, plain_accountant
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.measure import AtDelta, AtOrder, Measure
-from pbdp.published.special_cases import AbsoluteError
 from reproduction.figures_2_and_3_accuracy.noise import (
     BoostedGaussian,
     Staircase,
@@ -20,6 +18,8 @@ from reproduction.figures_2_and_3_accuracy.noise import (
     staircase,
 )
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned
+from reproduction.published.measure import AtDelta, AtOrder, Measure
+from reproduction.published.special_cases import AbsoluteError
 from reproduction.tests import boosted_law as brute
 from tests.brute import quadrature
 

@@ -9,8 +9,8 @@ from pbdp.errors import InputError
 from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.measure import AtDelta, AtOrder
 from reproduction.figures_2_and_3_accuracy.range_noise import RangeNoise, clamped, truncated
+from reproduction.published.measure import AtDelta, AtOrder
 
 SIGMA, HALF, SHIFT = 2.0, 4.0, 1.5
 CELLS = 20_000

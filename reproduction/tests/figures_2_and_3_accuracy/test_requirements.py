@@ -6,8 +6,6 @@ import pytest
 
 from pbdp.errors import InputError
 from pbdp.mechanism.fixed import FixedRegion
-from pbdp.published.measure import AtDelta, Measure
-from pbdp.published.special_cases import Reading
 from reproduction.figures_2_and_3_accuracy.requirements import (
     MEASURES,
     REGIONS,
@@ -15,6 +13,8 @@ from reproduction.figures_2_and_3_accuracy.requirements import (
     aligned_of,
     measure_in_words,
 )
+from reproduction.published.measure import AtDelta, Measure
+from reproduction.published.special_cases import Reading
 
 
 def aligned(region: str, measure: Measure = MEASURES[0]) -> Aligned:

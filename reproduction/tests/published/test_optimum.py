@@ -5,10 +5,10 @@ import math
 import pytest
 
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.kernel_loss import profile_of
-from pbdp.published.measure import AtDelta, AtOrder
-from pbdp.published.optimum import Search
-from pbdp.published.special_cases import AbsoluteError, Case, FixedRange, Reading, RelativeError
+from reproduction.published.kernel_loss import profile_of
+from reproduction.published.measure import AtDelta, AtOrder
+from reproduction.published.optimum import Search
+from reproduction.published.special_cases import AbsoluteError, Case, FixedRange, Reading, RelativeError
 
 AT_1E5 = AtDelta(delta=1e-5)
 LOW = Search(case=AbsoluteError(half_width=2.5), confidence=0.9, sensitivity=1, measure=AT_1E5)

@@ -8,8 +8,8 @@ import pytest
 
 from pbdp.errors import ContradictionError
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.kernel_loss import profile_of
-from pbdp.published.measure import analytic_sigma, classical_sigma, measure_of, renyi_sigma
+from reproduction.published.kernel_loss import profile_of
+from reproduction.published.measure import analytic_sigma, classical_sigma, measure_of, renyi_sigma
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])

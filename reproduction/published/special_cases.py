@@ -16,7 +16,7 @@ from pbdp import special
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Kernel
 from pbdp.parameters import above_one, finite, positive, probability
-from pbdp.published.boosted_loss import (
+from reproduction.published.boosted_loss import (
     AnswerPair,
     BoostedLoss,
     Losses,
@@ -29,7 +29,7 @@ from pbdp.published.boosted_loss import (
     weights_by_event,
     weights_of,
 )
-from pbdp.published.kernel_loss import LABEL, profile_of
+from reproduction.published.kernel_loss import LABEL, profile_of
 
 
 class Reading(Enum):

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from scipy.optimize import brentq
 
 from pbdp import special
 from pbdp.errors import InputError
@@ -25,7 +26,6 @@ from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array, Kernel
 from pbdp.noise.laplace import Laplace
 from pbdp.parameters import above_one, positive, probability, whole
-from pbdp.root_finding import bracketed_root
 
 # On every result of this package.
 LABEL: Final = "as published"
@@ -47,7 +47,7 @@ def epsilon_reaching(delta_at: Callable[[float], float], delta: float, ceiling: 
 
     while excess(ceiling) > 0:  # only rounding can bring us here
         ceiling = math.nextafter(ceiling, math.inf) * (1 + 1e-12)
-    return bracketed_root(excess, 0.0, ceiling)
+    return float(brentq(excess, 0.0, ceiling, xtol=1e-14))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

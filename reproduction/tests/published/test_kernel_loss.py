@@ -9,15 +9,15 @@ from scipy.integrate import quad
 from pbdp.errors import InputError
 from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.laplace import Laplace
-from pbdp.published.kernel_loss import (
+from reproduction.published.kernel_loss import (
     GaussianProfile,
     KernelProfile,
     LaplaceProfile,
     has_profile,
     profile_of,
 )
-from tests.published import slow_reference as slow
-from tests.published.slow_reference import mp
+from reproduction.tests.published import slow_reference as slow
+from reproduction.tests.published.slow_reference import mp
 
 EPSILONS = [-1.5, 0.0, 0.3, 4.0]
 BOTH = [GaussianProfile(ratio=0.7), LaplaceProfile(ratio=0.7)]

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 from pbdp.noise.gaussian import Gaussian
 from pbdp.parameters import positive, probability
-from pbdp.published.kernel_loss import LABEL, profile_of
-from pbdp.published.measure import Measure
-from pbdp.published.special_cases import Case, Reading, plain_sigma
+from reproduction.published.kernel_loss import LABEL, profile_of
+from reproduction.published.measure import Measure
+from reproduction.published.special_cases import Case, Reading, plain_sigma
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 WIDEST = 1024.0

@@ -16,9 +16,9 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.kernel import Kernel, LatticeKernel
 from pbdp.noise.laplace import DiscreteLaplace, Laplace
-from pbdp.published.boosted_loss import ComposedLoss
-from pbdp.published.figure import case_of, published_epsilon, published_figures
-from pbdp.published.special_cases import AbsoluteError, Case, FixedRange, RelativeError
+from reproduction.published.boosted_loss import ComposedLoss
+from reproduction.published.figure import case_of, published_epsilon, published_figures
+from reproduction.published.special_cases import AbsoluteError, Case, FixedRange, RelativeError
 
 GAUSSIAN, LAPLACE = Gaussian(sigma=4.0), Laplace(scale=3.0)
 WITHIN_5, RELATIVE = AbsoluteError(half_width=5), RelativeError(tau=5, theta=0.1)

@@ -21,7 +21,7 @@ import numpy as np
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array, Kernel
 from pbdp.parameters import above_one, finite, probability, whole
-from pbdp.published.kernel_loss import LABEL, KernelProfile, epsilon_reaching
+from reproduction.published.kernel_loss import LABEL, KernelProfile, epsilon_reaching
 
 LARGEST_EXPONENT = 30.0
 

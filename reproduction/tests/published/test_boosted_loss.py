@@ -14,7 +14,7 @@ from pbdp.errors import InputError
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.laplace import Laplace
-from pbdp.published.boosted_loss import (
+from reproduction.published.boosted_loss import (
     AnswerPair,
     BoostedLoss,
     ComposedLoss,
@@ -26,10 +26,10 @@ from pbdp.published.boosted_loss import (
     weights_by_event,
     weights_of,
 )
-from pbdp.published.kernel_loss import GaussianProfile, KernelProfile, LaplaceProfile
-from pbdp.published.special_cases import AbsoluteError, FixedRange
-from tests.published import slow_reference as slow
-from tests.published.slow_reference import mp
+from reproduction.published.kernel_loss import GaussianProfile, KernelProfile, LaplaceProfile
+from reproduction.published.special_cases import AbsoluteError, FixedRange
+from reproduction.tests.published import slow_reference as slow
+from reproduction.tests.published.slow_reference import mp
 
 PAIRS = {
     "overlapping": AnswerPair(answer=1, low=-2, high=3, neighbor=2, neighbor_low=0, neighbor_high=6),

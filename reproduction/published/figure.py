@@ -17,10 +17,10 @@ from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Kernel, LogConcaveKernel
 from pbdp.parameters import whole
-from pbdp.published.boosted_loss import ComposedLoss
-from pbdp.published.kernel_loss import LABEL, LaplaceProfile, has_profile
-from pbdp.published.measure import AtOrder, measure_of
-from pbdp.published.special_cases import AbsoluteError, Case, FixedRange, Reading, RelativeError
+from reproduction.published.boosted_loss import ComposedLoss
+from reproduction.published.kernel_loss import LABEL, LaplaceProfile, has_profile
+from reproduction.published.measure import AtOrder, measure_of
+from reproduction.published.special_cases import AbsoluteError, Case, FixedRange, Reading, RelativeError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

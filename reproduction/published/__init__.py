@@ -19,11 +19,11 @@ a slip, the docstring says whether the formula is kept literally or mended; SLIP
     figure           one number to show beside a plan
 """
 
-from pbdp.published.figure import PublishedFigure, published_epsilon, published_figures
-from pbdp.published.kernel_loss import LABEL
-from pbdp.published.measure import AtDelta, AtOrder
-from pbdp.published.optimum import PublishedOptimum, Search
-from pbdp.published.special_cases import AbsoluteError, FixedRange, Reading, RelativeError
+from reproduction.published.figure import PublishedFigure, published_epsilon, published_figures
+from reproduction.published.kernel_loss import LABEL
+from reproduction.published.measure import AtDelta, AtOrder
+from reproduction.published.optimum import PublishedOptimum, Search
+from reproduction.published.special_cases import AbsoluteError, FixedRange, Reading, RelativeError
 
 __all__ = [
     "LABEL",

@@ -10,7 +10,7 @@ from pbdp.errors import InputError
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.laplace import Laplace
-from pbdp.published.special_cases import (
+from reproduction.published.special_cases import (
     AbsoluteError,
     Case,
     FixedRange,
@@ -23,8 +23,8 @@ from pbdp.published.special_cases import (
     fixed_renyi,
     plain_sigma,
 )
-from tests.published import slow_reference as slow
-from tests.published.slow_reference import mp
+from reproduction.tests.published import slow_reference as slow
+from reproduction.tests.published.slow_reference import mp
 
 ABSOLUTE, RELATIVE = AbsoluteError(half_width=2.5), RelativeError(tau=2.5, theta=0.3)
 RANGE = FixedRange(low=-10, high=10)

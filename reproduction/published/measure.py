@@ -11,10 +11,11 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
+from scipy.optimize import brentq
+
 from pbdp.errors import ContradictionError
 from pbdp.parameters import above_one, positive, probability
-from pbdp.published.kernel_loss import GaussianProfile
-from pbdp.root_finding import bracketed_root
+from reproduction.published.kernel_loss import GaussianProfile
 
 
 def analytic_sigma(*, epsilon: float, delta: float, sensitivity: float) -> float:
@@ -31,7 +32,7 @@ def analytic_sigma(*, epsilon: float, delta: float, sensitivity: float) -> float
     high = low + 1
     while excess(high) < 0:
         high += 1
-    return positive("sensitivity", sensitivity) / math.exp(bracketed_root(excess, low, high))
+    return positive("sensitivity", sensitivity) / math.exp(brentq(excess, low, high))
 
 
 def classical_sigma(*, epsilon: float, delta: float, sensitivity: float) -> float:
