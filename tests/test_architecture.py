@@ -8,12 +8,9 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from pbdp import Budget, Ledger, plan
 
 ROOT = Path(__file__).resolve().parents[1]
 LINT_IMPORTS = Path(sysconfig.get_path("scripts")) / "lint-imports"
@@ -31,7 +28,7 @@ def test_imports_go_one_way() -> None:
 
 @pytest.mark.parametrize(
     ("module", "imported"),
-    [("errors", "pbdp.planning"), ("planning.plan", "reproduction"), ("planning.plan", "pbdp.published")],
+    [("errors", "pbdp.planning"), ("planning.plan", "reproduction"), ("cli.plan", "reproduction.published")],
 )
 def test_an_import_against_the_direction_is_found(tmp_path: Path, module: str, imported: str) -> None:
     shutil.copytree(ROOT / "src" / "pbdp", tmp_path / "pbdp")
@@ -94,28 +91,6 @@ def test_import_pbdp_does_not_load(heavy: str, loaded_by_import: frozenset[str])
     assert heavy not in loaded_by_import
 
 
-@pytest.mark.parametrize(("way", "most"), [("python", 33), ("command line", 40)])
-def test_a_paid_release_of_one_number_passes_through_few_files(
-    way: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever follows a number from a saved plan to the ledger's row has that many files to read."""
-    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
-    made, ledger = tmp_path / "plan.json", tmp_path / "budget.db"
-    plan(within=5, confidence=0.9, sensitivity=1, delta=1e-6, integer=True).save(made)
-    with Ledger.create(ledger) as opened:
-        Budget.create(opened, "visits", epsilon=3, delta=1e-6)
-
-    command = ["release", made, "1234", "--ledger", ledger, "--dataset", "visits"]
-    given = [made, ledger, "visits"] if way == "python" else command
-    done = run(sys.executable, "-m", "tests.files_passed", *map(str, given))
-
-    assert done.returncode == 0, done.stderr
-    files = done.stdout.split()
-    assert "ledger/budget.py" in files
-    assert "accounting/exact/tables.py" in files
-    assert len(files) <= most, f"{len(files)} files\n{done.stdout}"
-
-
 SIMPLE = "plan --within 5 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer"
 
 
@@ -126,7 +101,7 @@ SIMPLE = "plan --within 5 --confidence 0.9 --sensitivity 1 --delta 1e-6 --intege
         ("tables --help", ["numpy"]),
         ("plan --within 5", ["numpy"]),
         ("plan --within -5 --confidence 0.9 --sensitivity 1 --delta 1e-6", ["pbdp.planning.planner"]),
-        (SIMPLE, ["scipy", "cryptography", "pbdp.accounting.composition", "pbdp.published", "sqlite3"]),
+        (SIMPLE, ["scipy", "cryptography", "pbdp.accounting.composition", "reproduction", "sqlite3"]),
         ("ledger create visits --epsilon -1 --delta 1e-6", ["scipy", "pbdp.planning.planner"]),
     ],
 )
@@ -137,30 +112,3 @@ def test_a_command_loads_what_it_uses(command: str, spared: list[str], tmp_path:
     loaded = done.stdout.splitlines()[-1].split()
     assert "pbdp.cli.main" in loaded
     assert not set(spared).intersection(loaded)
-
-
-# ------------------------------------------------------------------------------------- docs/architecture.md
-
-PBDP = ROOT / "src" / "pbdp"
-
-
-def places_named() -> Iterator[tuple[str, list[Path]]]:
-    """Each file and folder that the page names, and where it is: a name may leave out a folder of its row."""
-    for row in (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").splitlines():
-        folders = [PBDP, ROOT]
-        for name in re.findall(r"`([\w/.]+(?:\.py|/))`", row):
-            found = [folder / name for folder in folders if (folder / name).exists()]
-            yield name, found
-            folders += [path if path.is_dir() else path.parent for path in found]
-
-
-def test_every_place_on_the_page_exists() -> None:
-    places = list(places_named())
-    assert ("planning/store.py", [PBDP / "planning" / "store.py"]) in places
-    assert [name for name, found in places if not found] == []
-
-
-def test_every_module_has_its_row_or_that_of_its_folder() -> None:
-    named = {path for _, found in places_named() for path in found}
-    modules = {path for path in PBDP.rglob("*.py") if path.name not in ("__init__.py", "__main__.py")}
-    assert [path for path in sorted(modules) if named.isdisjoint({path, *path.parents} - {PBDP, ROOT})] == []

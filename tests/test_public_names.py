@@ -1,4 +1,4 @@
-"""The names that users hold: they can be found, every parameter is documented, and no type is left open."""
+"""The names that users hold: they can be found, and no type is left open."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ FOUND = {
 }
 
 
-def functions() -> Iterator[tuple[str, Any, str]]:
-    """Every public function, constructor and method with its docstring."""
+def functions() -> Iterator[tuple[str, Any]]:
+    """Every public function, constructor and method."""
     for module in MODULES:
         for name in module.__all__:
             thing = getattr(module, name)
             if not inspect.isclass(thing):
-                yield name, thing, inspect.getdoc(thing) or ""
+                yield name, thing
             elif not issubclass(thing, Exception):
                 if name not in FOUND:
-                    yield name, thing, inspect.getdoc(thing) or ""
+                    yield name, thing
                 yield from methods(name, thing)
 
 
-def methods(name: str, kind: type) -> Iterator[tuple[str, Any, str]]:
+def methods(name: str, kind: type) -> Iterator[tuple[str, Any]]:
     for own, held in vars(kind).items():
         # how a measure is planned is between it and the planner
         if own.startswith("_") or (issubclass(kind, Measure) and hasattr(Measure, own)):
@@ -60,10 +60,10 @@ def methods(name: str, kind: type) -> Iterator[tuple[str, Any, str]]:
         elif isinstance(held, cached_property):
             found = held.func
         if inspect.isfunction(found):
-            yield f"{name}.{own}", found, inspect.getdoc(found) or ""
+            yield f"{name}.{own}", found
 
 
-CASES = {label: (found, doc) for label, found, doc in functions()}
+CASES = dict(functions())
 
 
 def parameters(found: Any) -> list[inspect.Parameter]:
@@ -71,15 +71,8 @@ def parameters(found: Any) -> list[inspect.Parameter]:
 
 
 @pytest.mark.parametrize("label", CASES)
-def test_every_parameter_is_documented(label: str) -> None:
-    found, doc = CASES[label]
-    assert doc
-    assert [one.name for one in parameters(found) if not re.search(rf"\b{one.name}\b", doc)] == []
-
-
-@pytest.mark.parametrize("label", CASES)
 def test_no_type_is_left_open(label: str) -> None:
-    found, _ = CASES[label]
+    found = CASES[label]
     for each in (found, *get_overloads(found)):
         types = {one.name: one.annotation for one in parameters(each)}
         if not inspect.isclass(each):
@@ -92,12 +85,11 @@ def test_no_type_is_left_open(label: str) -> None:
 # What comes back from public functions: every field of it has a type.
 RESULTS = {
     "pbdp.certificates.release_file": ["ReleaseFile"],
-    "pbdp.choosing.paid": ["Chosen"],
+    "pbdp.choosing.choose": ["Chosen"],
     "pbdp.ledger.ask": ["Asked"],
     "pbdp.ledger.budget": ["Reserved"],
     "pbdp.ledger.looks": ["Look", "Looked"],
-    "pbdp.ledger.sharpen": ["Sharpened"],
-    "pbdp.local.estimate": ["Estimate"],
+    "pbdp.local.estimates": ["Estimate"],
     "pbdp.local.plan": ["LocalPlan"],
     "pbdp.planning.plan": ["Alternative", "Part", "Plan"],
     "pbdp.planning.pricing": ["Price"],

@@ -16,18 +16,15 @@ from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.errors import did_you_mean as _did_you_mean
 
 if TYPE_CHECKING:
+    from pbdp.choosing.choose import choose
     from pbdp.choosing.plan import ChoicePlan
-    from pbdp.choosing.search import choose, plan_choice
-    from pbdp.comparing.compared import Compared
-    from pbdp.comparing.plan import ComparisonPlan
+    from pbdp.choosing.search import plan_choice
+    from pbdp.comparing.plan import Compared, ComparisonPlan
     from pbdp.comparing.search import compare, plan_comparison
-    from pbdp.ledger.budget import Budget
+    from pbdp.ledger.budget import Budget, budget
     from pbdp.ledger.ledger import Ledger
     from pbdp.planning.ask import plan
     from pbdp.planning.plan import Plan
-    from pbdp.planning.together.narrowest import narrowest_together
-    from pbdp.planning.together.search import plan_together
-    from pbdp.planning.vectors.ask import plan_vector
 
 __all__ = [
     "Budget",
@@ -39,32 +36,28 @@ __all__ = [
     "Ledger",
     "PbdpError",
     "Plan",
+    "budget",
     "choose",
     "compare",
-    "narrowest_together",
     "plan",
     "plan_choice",
     "plan_comparison",
-    "plan_together",
-    "plan_vector",
 ]
 __version__ = "0.1.0"
 
 _LATER = {
     "Budget": "pbdp.ledger.budget",
     "ChoicePlan": "pbdp.choosing.plan",
-    "Compared": "pbdp.comparing.compared",
+    "Compared": "pbdp.comparing.plan",
     "ComparisonPlan": "pbdp.comparing.plan",
     "Ledger": "pbdp.ledger.ledger",
     "Plan": "pbdp.planning.plan",
-    "choose": "pbdp.choosing.search",
+    "budget": "pbdp.ledger.budget",
+    "choose": "pbdp.choosing.choose",
     "compare": "pbdp.comparing.search",
-    "narrowest_together": "pbdp.planning.together.narrowest",
     "plan": "pbdp.planning.ask",
     "plan_choice": "pbdp.choosing.search",
     "plan_comparison": "pbdp.comparing.search",
-    "plan_together": "pbdp.planning.together.search",
-    "plan_vector": "pbdp.planning.vectors.ask",
 }
 
 # `pbdp.tables.Query` works without an import of its own.

@@ -9,16 +9,19 @@
     ├── MissingPackageError   a package that something needs is not installed
     └── CannotCertifyError    the request is well formed, but no guarantee can be proved for it
 
-An `InputError` carries the name of the parameter, the rule it broke, the value and what to do about it,
-so that a caller can show them apart. No message ever holds a private answer, nor a password: whatever looks
-like one in the place of a database is left out.
+An `InputError` carries the name of the parameter, the rule it broke, what was given and what to do about it,
+so that a caller can show them apart. No message ever holds a private answer, nor rows of the data (`shown`),
+nor a password: whatever looks like one in the place of a database is left out. Every error can be pickled,
+so that it comes back from a worker process with its fields.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable
-from typing import NoReturn, TypeVar
+from numbers import Real
+from typing import Any, NoReturn, Self, TypeVar
 
 # Everything up to the last @, and up to the last quote: a password may hold any sign where it is not
 # written as it should be.
@@ -27,6 +30,32 @@ _USER = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _PASSWORD = re.compile(r"(password\s*(?:=|%3d)\s*)(?:'.*'|[^\s&]+)", re.DOTALL | re.IGNORECASE)
+
+
+# Characters of a given value that a message shows.
+_LONGEST = 100
+
+
+def shown(value: object) -> str:
+    """A value as a message may show it: a number, flag, short text or path; of all else, the type alone.
+
+    What is given where it does not belong may be a column of the data (`within=frame.x`).
+    """
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if value is None or isinstance(value, bool):
+        return str(value)
+    if isinstance(value, Real):
+        try:
+            number = str(value)
+        except ValueError:  # Python writes out no whole number of more than 4,300 digits
+            number = ""
+        return number if 0 < len(number) <= _LONGEST else "a number of thousands of digits"
+    if isinstance(value, str):
+        return repr(str(value)) if len(value) <= _LONGEST else f"a text of {len(value)} characters"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"something of type {type(value).__name__}"
 
 
 def without_passwords(text: str) -> str:
@@ -60,20 +89,34 @@ class PbdpError(Exception):
 
     exit_code = 2
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle: the message and the fields, without making it again from what it was made of."""
+        return _remade, (type(self), self.args), self.__dict__
+
+    @classmethod
+    def _of(cls, message: tuple[Any, ...]) -> Self:
+        error = cls.__new__(cls, *message)
+        super(PbdpError, error).__init__(*message)  # that of Exception, ImportError, ...
+        return error
+
+
+def _remade(kind: type[PbdpError], message: tuple[Any, ...]) -> PbdpError:
+    return kind._of(message)
+
 
 class InputError(PbdpError):
-    """`<name> must be <rule>; got <value>. <what to do>.`"""
+    """`<name> must be <rule>; got <value>. <what to do>.`
+
+    `value` is what was given, in words if it is a text (`shown` makes words of a text that was given), and
+    otherwise shown as far as a message may.
+    """
 
     def __init__(self, name: str, rule: str, value: object, remedy: str = "") -> None:
         self.name = without_passwords(name)
         self.rule = rule
-        self.value = without_passwords(value) if isinstance(value, str) else value
+        self.value = without_passwords(value if isinstance(value, str) else shown(value))
         self.remedy = without_passwords(remedy)
-        try:
-            got = without_passwords(f"{value}")
-        except ValueError:  # Python writes out no whole number that is longer
-            got = "a number of thousands of digits"
-        text = f"{self.name} must be {rule}; got {got}."
+        text = f"{self.name} must be {rule}; got {self.value}."
         super().__init__(f"{text} {self.remedy}" if remedy else text)
 
 

@@ -1,19 +1,14 @@
-"""Records as JSON: one text for each, the words of earlier versions, and files that others wrote.
+"""Records as JSON: one text for each, and files that others wrote.
 
 What ledgers store, and how requests, plans and surveys are known again, is the canonical text of a record.
 
-Earlier versions spelled some words the British way; their files, options and fingerprints still count. Names
-and texts are American now. What was written before is read as if it had been written today (`read_now`), and
-what identifies a plan or a request is still hashed the way it was (`as_before`), so that a ledger knows again
-what it has paid for.
-
 Files of plans, manifests, configurations and queries come from others: they are read with a limit to their
-size and depth (`content_of`, `json_of`), so that none fills the memory or ends in an error of Python.
+size, depth and number of values (`content_of`, `json_of`), so that none fills the memory, takes minutes or
+ends in an error of Python.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -21,17 +16,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pbdp.errors import InputError, did_you_mean
+from pbdp.errors import InputError, PlanFileError, did_you_mean, shown
 
 LARGEST = 64 * 2**20
 DEEPEST = 100
+# Read in half a second each: lists and objects, and values in them.
+MOST_CONTAINERS, MOST_VALUES = 200_000, 3_000_000
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-_NAMES = {"neighbors": "neighbours", "center": "centre"}
-_NAMES_NOW = {before: now for now, before in _NAMES.items()}
-# Only these fields hold words of ours; labels and keys belong to the user and are left alone.
-_TEXTS = frozenset({"family", "kernel", "method"})
-_WORDS = {"neighbor": "neighbour", "generalized": "generalised", "randomized": "randomised"}
-_WORDS_NOW = {before: now for now, before in _WORDS.items()}
 
 
 def canonical(content: object) -> str:
@@ -46,70 +37,49 @@ def quoted(text: str) -> str:
 
 def digest(content: object) -> str:
     """SHA-256 of that text, in hexadecimal. It must never change: it is written in ledgers and files."""
-    return hashlib.sha256(canonical(content).encode("ascii")).hexdigest()
+    from hashlib import sha256  # a command that is refused does without
 
-
-def as_before(record: object) -> Any:
-    """A record with the names and words of files of earlier versions."""
-    return _respelled(record, _NAMES, _WORDS)
-
-
-def read_now(record: object) -> Any:
-    """A record of any version with the names and words of today."""
-    return _respelled(record, _NAMES_NOW, _WORDS_NOW)
-
-
-def names_now(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings under the names of today; tables among them have names of the user's own."""
-    return {
-        name if isinstance(value, Mapping) else _NAMES_NOW.get(name, name): value
-        for name, value in settings.items()
-    }
-
-
-def word_now(word: str) -> str:
-    """A word that may be spelled as before, as it is spelled today."""
-    for before, now in _WORDS_NOW.items():
-        word = word.replace(before, now)
-    return word
-
-
-def _respelled(record: object, names: dict[str, str], words: dict[str, str]) -> object:
-    match record:
-        case dict():
-            return {
-                names.get(name, name): _reworded(value, words)
-                if name in _TEXTS and isinstance(value, str)
-                else _respelled(value, names, words)
-                for name, value in record.items()
-            }
-        case list() | tuple():
-            return [_respelled(part, names, words) for part in record]
-    return record
-
-
-def _reworded(text: str, words: dict[str, str]) -> str:
-    for word, other in words.items():
-        text = text.replace(word, other)
-    return text
+    return sha256(canonical(content).encode("ascii")).hexdigest()
 
 
 class NotJsonError(Exception):
     """The text is not JSON, or not of a usual depth; its words, if any, say why not."""
 
 
-def content_of(what: str, path: Path | str, refused: type[InputError] = InputError) -> bytes:
+def content_of(
+    what: str, path: Path | str, refused: type[InputError] = InputError, largest: int = LARGEST
+) -> bytes:
     """The bytes of a file that the user named as `what`, if it is not too large."""
+    place = place_of(what, path, refused)
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(LARGEST + 1)
+        with place.open("rb") as file:
+            content = file.read(largest + 1)
     except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
-        reason = error.strerror if isinstance(error, OSError) else "it is not the name of a file"
-        near = near_file(Path(path)) if isinstance(error, FileNotFoundError) else ""
-        raise refused(what, "readable", path, f"{reason}. {near}".strip()) from None
-    if len(content) > LARGEST:
-        raise refused(what, f"at most {LARGEST // 2**20} MiB large", f"a larger one, {path}")
+        near = near_file(place) if isinstance(error, FileNotFoundError) else ""
+        raise refused(what, "readable", str(place), f"{_reason(error)}. {near}".strip()) from None
+    if len(content) > largest:
+        raise refused(what, f"at most {largest // 2**20} MiB large", f"a larger one, {place}")
     return content
+
+
+def write(what: str, path: Path | str, content: bytes) -> None:
+    """Write a file that the user named as `what`."""
+    place = place_of(what, path)
+    try:
+        place.write_bytes(content)
+    except (OSError, ValueError) as error:
+        raise InputError(what, "a path that can be written", str(place), f"{_reason(error)}.") from None
+
+
+def place_of(what: str, path: object, refused: type[InputError] = InputError) -> Path:
+    """The path that a user gave as `what`, before anything is done with it."""
+    if not isinstance(path, str | os.PathLike):
+        raise refused(what, "the name of a file", shown(path))
+    return Path(path)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return str(error.strerror) if isinstance(error, OSError) else "It is not the name of a file"
 
 
 def near_file(path: Path) -> str:
@@ -124,11 +94,16 @@ def near_file(path: Path) -> str:
 
 
 def json_of(content: bytes) -> Any:
-    """What a JSON text says; refused also where it is too deep for what will walk through it.
+    """What a JSON text says; refused where it is too long or too deep for what will walk through it.
 
     A name that an object has twice is refused: programs differ in which one they take, so that one text, with
     one signature, would say two things.
     """
+    # those in texts are counted too, which no file of ours has so many of
+    if content.count(b"{") + content.count(b"[") > MOST_CONTAINERS:
+        raise NotJsonError(f"JSON with more than {MOST_CONTAINERS:,} lists and objects")
+    if content.count(b",") > MOST_VALUES:
+        raise NotJsonError(f"JSON with more than {MOST_VALUES:,} values")
     try:
         read = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_each_once)
     except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError
@@ -149,6 +124,27 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
+def record_in(what: str, path: Path | str) -> Any:
+    """What the file says, in JSON, that the user named as `what`."""
+    content = content_of(what, path, PlanFileError)
+    try:
+        return json_of(content)
+    except NotJsonError:
+        raise PlanFileError(str(path), "a file in JSON", kind_of(content)) from None
+
+
+def of_format(record: object, known: str, name: str) -> Mapping[str, Any]:
+    """The record, if it is of this format, and of the version that is read."""
+    if not isinstance(record, Mapping) or record.get("format") != known:
+        raise PlanFileError(name, _KNOWN_FORMATS[known], kind_of_record(record))
+    if record.get("version") != VERSION:
+        got = shown(record.get("version"))
+        raise PlanFileError(f"version of {name}", f"{VERSION}", got, "Use the pbdp that wrote it.")
+    return record
+
+
+# Of all formats.
+VERSION = 1
 _KNOWN_FORMATS = {
     "pbdp-plan": "a plan, as `pbdp plan -o` makes them",
     "pbdp-table": "the manifest of a table, as `pbdp tables -o` makes them",

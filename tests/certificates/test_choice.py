@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
+from pbdp.certificates.checker import data_text
 from pbdp.certificates.choice import of_choice, verify_choice
 from pbdp.certificates.html_page import certificate_page
-from pbdp.certificates.independent import data_text
-from pbdp.choosing.law import Asked
 from pbdp.choosing.plan import ChoicePlan
-from pbdp.choosing.search import plan_choice, plans_for
+from pbdp.choosing.search import plan_choice
 from pbdp.errors import InputError
 from tests.altered import altered, leaves
 from tests.certificates.printed import run_lines
@@ -29,8 +28,9 @@ PLANS: list[dict[str, Any]] = [
     {"options": 200, "within": 60, "sensitivity": 1, "integer": True, "top": 9, "delta": 1e-6},
 ]
 COUNTS: dict[str, Any] = {"options": 20, "within": 5, "confidence": 0.9, "sensitivity": 1, "integer": True}
-# A larger delta is a weaker claim, and a longer table another law; both are certified again.
-TRUE_ANYWAY = {("delta",), ("coins", "last"), ("way", "last")}
+# A larger delta is a weaker claim, and a longer table another law; both are certified again. For whole
+# scores a hair more than 5, or than 1, is the same.
+TRUE_ANYWAY = {("within",), ("sensitivity",), ("delta",), ("law", "last")}
 
 
 def found(plan: ChoicePlan, folder: Path, **forged: object) -> str:
@@ -50,16 +50,6 @@ def test_the_lines_agree_and_find_claims_that_are_too_good(asked: dict[str, Any]
     assert "DOES NOT HOLD" in found(plan, tmp_path, confidence=plan.confidence + 1e-6)
 
 
-def test_the_lines_of_gaussian_noise_know_its_epsilon_up_to_a_grid(tmp_path: Path) -> None:
-    asked = Asked(options=40, sensitivity=1, integer=True, rising=True, top=40, delta=1e-6)
-    (plan,) = (plan for plan in plans_for(asked, 90, 0.9) if plan.law.startswith("Gaussian"))
-    said = found(plan, tmp_path)
-    assert "AGREES" in said
-    assert "DOES NOT HOLD" not in said
-    assert "DOES NOT HOLD" in found(plan, tmp_path, epsilon=plan.epsilon * 0.9)
-    assert "DOES NOT HOLD" in found(plan, tmp_path, confidence=plan.confidence + 1e-6)
-
-
 def test_the_page_says_what_must_be_true() -> None:
     page = certificate_page(of_choice(plan_choice(**PLANS[0], confidence=0.9), "choice.json"))
     for words in ("only upwards when one is added", "known without the data", "pbdp verify choice.json"):
@@ -69,7 +59,7 @@ def test_the_page_says_what_must_be_true() -> None:
 def test_long_tables_have_no_lines() -> None:
     plan = plan_choice(options=10, within=10**6, confidence=0.9, sensitivity=1, integer=True)
     assert of_choice(plan, "choice.json").data is None
-    long = plan_choice(options=900, top=900, within=16000, confidence=0.9, sensitivity=1, integer=True)
+    long = plan_choice(options=900, top=900, within=64000, confidence=0.9, sensitivity=1, integer=True)
     assert of_choice(long, "choice.json").data is None
 
 
@@ -88,6 +78,6 @@ def test_every_change_of_a_field_of_its_file_is_found(asked: dict[str, Any], tmp
             after = verify_choice(file)
         except InputError:
             continue
-        # a law of another name cannot be looked at, and that is said
-        is_found = not after.holds or any(check.holds is None for check in after.checks)
-        assert is_found or (place in TRUE_ANYWAY and after.epsilon == pytest.approx(before.epsilon)), place
+        assert not after.holds or (place in TRUE_ANYWAY and after.epsilon == pytest.approx(before.epsilon)), (
+            place
+        )

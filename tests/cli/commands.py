@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from pbdp.cli.main import main
+from pbdp.cli.parser import Parser
 
 PBDP = str(Path(sys.executable).parent / "pbdp")
 PLAN = ["plan", "--within", "5", "--confidence", "0.9", "--sensitivity", "1", "--delta", "1e-5", "--integer"]
-FAST = ["--family", "laplace"]
+FAST = ["--families", "laplace"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,20 @@ def run_piped(command: str) -> Done:
         check=False,
     )
     return Done(code=done.returncode, out=done.stdout, err=done.stderr)
+
+
+def every_command(
+    parser: argparse.ArgumentParser, words: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], set[str]]]:
+    """Every command that can be run, by its words, with the options that it takes."""
+    assert isinstance(parser, Parser)
+    parser.declared()
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not below:
+        yield words, {option for action in parser._actions for option in action.option_strings}
+    for action in below:
+        for name, inner in action.choices.items():
+            yield from every_command(inner, (*words, name))
 
 
 def assert_refused(done: Done, *words: str) -> None:

@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from pbdp.audit.audit import CONFIDENCE, DRAWS
+from pbdp.choosing.search import plan_choice
 from pbdp.cli import main as main_module
 from pbdp.cli.main import main
+from pbdp.local.boosted_response import boosted_response
+from pbdp.local.configuration import save_configuration
+from pbdp.local.domain import without_categories
 from pbdp.planning.plan import Plan
 from pbdp.release.sampler import NoiseSampler
 from tests.cli.commands import Done, Terminal, assert_refused, run, run_command
@@ -133,3 +137,15 @@ def test_the_installed_command_audits(plans: Plans) -> None:
     done = run_command("audit", str(plans["whole"]), *FEW)
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("PASS")
+
+
+def test_choices_and_surveys_are_audited(capsys: Capture, tmp_path: Path) -> None:
+    choice, survey = tmp_path / "choice.json", tmp_path / "survey.json"
+    plan_choice(options=5, within=5, confidence=0.9, sensitivity=1, integer=True).save(choice)
+    save_configuration(boosted_response(without_categories(range(4)), 1.0, 1.0), survey)
+    for file in (choice, survey):
+        done = audit(capsys, file, *FEW)
+        assert done.code == 0
+        assert "PASS" in done.out
+        assert "privacy" in done.out
+        assert_refused(audit(capsys, file, "--answer", "3"), "--answer")

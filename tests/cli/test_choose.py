@@ -29,7 +29,7 @@ def choose(capsys: Capture, *more: str) -> Done:
     return run(capsys, "choose", *more)
 
 
-def test_a_plan_is_shown_with_its_rivals_and_the_limit(capsys: Capture) -> None:
+def test_a_plan_is_shown_with_the_limit(capsys: Capture) -> None:
     done = choose(capsys, "--options", "1000", *PLAN)
     assert done.code == 0
     assert "0.18     permute and flip (chosen)" in done.out
@@ -63,7 +63,7 @@ def test_the_best_is_chosen_paid_and_repeated(capsys: Capture) -> None:
 def test_the_file_may_stand_by_itself_and_a_dry_run_only_plans(capsys: Capture, here: Path) -> None:
     planned = choose(capsys, "visits.csv", *FILE[2:], *PLAN, "--dry-run")
     assert "permute and flip (chosen)" in planned.out
-    assert choose(capsys, "visits.csv", *FILE[2:], *PLAN[:-1], "--monotone").out == "south\n"
+    assert choose(capsys, "visits.csv", *FILE[2:], *PLAN).out == "south\n"
     assert_refused(choose(capsys, "visits.csv", *FILE, *PLAN), "SCORES must be left out with --input")
     assert choose(capsys, "visits.csv", *FILE[2:], *PLAN, "--plot", "choice.png").code == 0
     assert (here / "choice.png").stat().st_size > 1000
@@ -124,7 +124,7 @@ def test_a_plan_is_verified_and_gets_a_certificate(capsys: Capture, here: Path) 
     assert choose(capsys, "--options", "10", *PLAN, "-o", "choice.json").code == 0
     verified = run(capsys, "verify", "choice.json")
     assert verified.code == 0
-    assert "computed again from the coins" in verified.out
+    assert "computed again from the table" in verified.out
     assert run(capsys, "certificate", "choice.json", "-o", "choice.html").code == 0
     assert "whatever the scores are" in (here / "choice.html").read_text(encoding="utf-8")
     record = json.loads((here / "choice.json").read_text())
@@ -144,10 +144,6 @@ LAWS = [
         ["--options", "300", "--top", "9", "--within", "50"],
         "2.316    exponential mechanism, pick by pick (chosen)",
     ),
-    (
-        ["--options", "300", "--top", "300", "--within", "200"],
-        "2.467    Gaussian noise on every score (chosen)",
-    ),
 ]
 
 
@@ -159,10 +155,11 @@ def test_every_law_is_planned_verified_and_gets_a_certificate(
     assert words in shown.out
     assert "   permute and flip\n" in shown.out
     record = checked(choose(capsys, *asked, *SURE, "--json").out)
-    assert record == json.loads((here / "choice.json").read_text())
+    assert record.items() >= json.loads((here / "choice.json").read_text()).items()
+    assert record["alternatives"]
     verified = run(capsys, "verify", "choice.json")
     assert verified.code == 0
-    assert "computed again from the noise" in verified.out
+    assert "computed again from the table" in verified.out
     assert run(capsys, "certificate", "choice.json", "-o", "choice.html").code == 0
     assert f"epsilon {words.split(maxsplit=1)[0]} at delta" in (here / "choice.html").read_text(
         encoding="utf-8"
@@ -176,7 +173,7 @@ def test_an_order_is_paid_for_by_the_law_that_costs_least(capsys: Capture, here:
     asked = [*FILE, *PLAN, *PAID, "--top", "4", "--json"]
     first = checked(choose(capsys, *asked, "--key", "order", "-o", "order.json").out)
     assert first["chosen"][0] == "south"
-    assert (first["version"], first["way"]["family"]) == (2, "gaussian")
+    assert first["law"]["kind"] == "exponential mechanism, pick by pick"
     assert json.loads((here / "order.json").read_text())["epsilon"] == first["epsilon"]
     again = checked(choose(capsys, *asked, "--key", "order").out)
     assert (again["repeated"], again["chosen"]) == (True, first["chosen"])

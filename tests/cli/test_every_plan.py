@@ -18,13 +18,13 @@ PRIVATE = "987654321"
 REQUIREMENTS = """
 delta = 1e-6
 
-[visits]
+[requirements.visits]
 within = 20
 confidence = 0.9
 sensitivity = 1
 integer = true
 
-[spend]
+[requirements.spend]
 within = 10
 confidence = 0.8
 sensitivity = 1
@@ -52,9 +52,9 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("plans")
     (folder / "asked.toml").write_text(REQUIREMENTS, encoding="utf-8")
-    assert main(["together", str(folder / "asked.toml"), "-o", str(folder / "joint.json")]) == 0
+    assert main(["plan", str(folder / "asked.toml"), "-o", str(folder / "joint.json")]) == 0
     for norm in ("linf", "l2"):
-        assert main(["vector", "--norm", norm, *VECTOR, "-o", str(folder / f"{norm}.json")]) == 0
+        assert main(["plan", "--error-norm", norm, *VECTOR, "-o", str(folder / f"{norm}.json")]) == 0
     return folder
 
 
@@ -129,31 +129,6 @@ class TestJoint:
         for extra in (["--column", "visits"], ["--keep", "visits"], ["--keep", "spend_low"]):
             assert_refused(run(capsys, *asked, "--disjoint", *extra), extra[0].replace("column", "input"))
         assert_refused(run(capsys, "release", "joint.json", "--input", "-"), "--input must be a file")
-
-    @pytest.mark.usefixtures("here")
-    def test_a_ledger_pays_once_for_all_parts(self, capsys: Capture) -> None:
-        assert run(capsys, "ledger", "create", "shop", "--epsilon", "3", "--delta", "1e-5").code == 0
-        price = json.loads(run(capsys, "ledger", "price", "joint.json", "--json").out)["prices"]["shop"]
-        assert price["fits"]
-        paid = ["release", "joint.json", *BOTH, "--ledger", "pbdp-ledger.db", "--dataset", "shop"]
-        first = run(capsys, *paid, "--key", "march")
-        again = run(capsys, *paid, "--key", "march")
-        assert (first.code, first.out) == (0, again.out)
-        assert "nothing was drawn or spent" in again.err
-        other = ["release", "joint.json", "visits=1", "spend=1", "spend=2", *paid[4:], "--key", "march"]
-        assert_refused(run(capsys, *other), "key must be")
-        entries = json.loads(run(capsys, "ledger", "history", "--json").out)["entries"]
-        assert entries[1]["cost"] == price["cost"]
-
-    @pytest.mark.usefixtures("here")
-    def test_a_test_seed_repeats_every_part(self, capsys: Capture) -> None:
-        seeded = ["release", "joint.json", *BOTH, "--insecure-test-seed", "3"]
-        done = run(capsys, *seeded)
-        assert done.out == run(capsys, *seeded).out
-        assert "INSECURE" in done.err
-        with pytest.warns(UserWarning, match="tests only"):
-            expected = Plan.load("joint.json").release({"visits": 1000, "spend": 55.25}, insecure_test_seed=3)
-        assert done.out.split()[1] == str(expected["visits"].value)
 
     @pytest.mark.parametrize(
         "numbers",
@@ -230,14 +205,6 @@ class TestVectors:
     def test_another_number_of_coordinates_is_refused(self, numbers: list[str], capsys: Capture) -> None:
         assert_refused(run(capsys, "release", "linf.json", *numbers), "of 3 numbers")
         assert_refused(run(capsys, "release", "linf.json", *numbers, "--disjoint"), "of 3 numbers")
-
-    @pytest.mark.usefixtures("here")
-    def test_vectors_are_audited(self, capsys: Capture) -> None:
-        for norm, draws in (("linf", "20000"), ("l2", "2000")):
-            done = run(capsys, "audit", f"{norm}.json", "--draws", draws, "--confidence", "0.999999")
-            assert done.out.startswith("PASS")
-            assert "vectors of 3 numbers" in done.out
-        assert_refused(run(capsys, "audit", "linf.json", "--part", "x"), "left out for a plan without parts")
 
 
 # three numbers each, in the same form: numbers, and those that stand for nothing or are very far

@@ -218,7 +218,7 @@ def test_blocks_of_people_pay_apart(
 
 @pytest.mark.usefixtures("ledger")
 def test_a_reserve_is_chosen_when_the_budget_is_made(capsys: pytest.CaptureFixture[str]) -> None:
-    cut = ["--family", "cut staircase", "--delta", "1e-6"]
+    cut = ["--families", "cut staircase", "--delta", "1e-6"]
     assert run(capsys, *PLAN[:7], *cut, "--integer", "-o", "cut.json").code == 0
     done = run(capsys, "release", "cut.json", "5", "--dataset", "visits")
     assert done.code == 3
@@ -254,8 +254,8 @@ def test_a_restored_backup_is_refused_until_the_gap_is_counted(
     release(capsys)
     spent = json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]["spent"]
     ledger.write_bytes(backup)
-    assert_refused(release(capsys), "older state", "recover")
-    assert run(capsys, "ledger", "recover", "--gap", "known").code == 0
+    assert_refused(release(capsys), "older state", "ledger repair")
+    assert run(capsys, "ledger", "repair", "--gap", "known").code == 0
     assert json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]["spent"] == spent
     assert release(capsys).code == 0
 
@@ -417,11 +417,11 @@ def test_the_drill_of_the_security_page(here: Path, capsys: pytest.CaptureFixtur
 
     ledger.write_bytes(backup)
     for asked in (("ledger", "status"), ("ledger", "history"), ("ledger", "export")):
-        assert_refused(run(capsys, *asked), "older state", "recover")
+        assert_refused(run(capsys, *asked), "older state", "ledger repair")
     for more in ((), ("--trust-ledger",)):
         assert_refused(release(capsys, *place, "--key", "april", "--again", *more), "older state")
     assert run(capsys, "ledger", "verify").code == 1
-    assert checked(run(capsys, "ledger", "recover", "--gap", "known", "--json").out)["gap"] == "known"
+    assert checked(run(capsys, "ledger", "repair", "--gap", "known", "--json").out)["gap"] == "known"
     assert run(capsys, "ledger", "verify").code == 0
     assert json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]["spent"] == spent
     assert release(capsys, *place, "--key", "march").out == march.out
@@ -461,7 +461,7 @@ def test_a_key_is_brought_to_another_machine_rotated_and_replaced(
 
     rotated = json.loads(run(capsys, "ledger", "key", "rotate", "--json").out)
     assert rotated["key"] in str(list((here / "other keys").iterdir()))
-    verified = run(capsys, "ledger", "verify", "--against", "export.jsonl", "--all")
+    verified = run(capsys, "ledger", "verify", "--against", "export.jsonl")
     assert verified.code == 0
     assert "Every hash, MAC, total" in verified.out
     assert "The export ends at record 3." in verified.err

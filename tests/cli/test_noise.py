@@ -114,7 +114,7 @@ def test_the_relation_that_is_relied_on_is_compared(folder: Path, capsys: Captur
 
 def test_files_that_are_no_plans_are_refused(folder: Path, capsys: Capture, tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
-    for content in ("", "[]", "{", '{"format": "pbdp-plan", "version": 2}', "\x00"):
+    for content in ("", "[]", "{", '{"format": "pbdp-plan", "version": 1}', "\x00"):
         broken.write_text(content, encoding="utf-8")
         assert_refused(run(capsys, "noise", str(broken), "--answer", "1"), "must be")
     for place in (tmp_path / "missing.json", tmp_path):

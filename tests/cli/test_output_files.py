@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pbdp.cli.completion import lines_of
 from pbdp.cli.main import main, parser
-from tests.cli.commands import assert_refused, run
+from tests.cli.commands import assert_refused, every_command, run
 
-PLAN = "plan --within 5 --confidence 0.9 --sensitivity 1 --integer --delta 1e-6 --family laplace"
+PLAN = "plan --within 5 --confidence 0.9 --sensitivity 1 --integer --delta 1e-6 --families laplace"
 PUBLISHED = "published before\n"
 # Every command with -o, in the order in which they use what others wrote, and its file.
 WRITERS = {
     f"{PLAN} -o": "plan.json",
-    "vector --norm linf --dimensions 2 --within 9 --confidence 0.9 --sensitivity 1 --delta 1e-6 -o": "v.json",
-    "together together.toml -o": "joint.json",
+    "plan --error-norm l2 --dimensions 2 --within 9 --confidence .9 --sensitivity 1 --delta 1e-6 -o": "v",
+    "plan together.toml -o": "joint.json",
     "release plan.json 12 -o": "released.csv",
     "choose --options 9 --within 9 --confidence 0.9 --sensitivity 1 -o": "choice.json",
     "compare --users 90,90 --rate 0.5 --wider 0.5 -o": "comparison.json",
@@ -44,7 +43,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "data.csv").write_text("city\n" + "Rome\n" * 90, encoding="utf-8")
     (folder / "answers.txt").write_text("1\n5\n9\n" * 40, encoding="utf-8")
     (folder / "together.toml").write_text(
-        "delta = 1e-6\n[visits]\nwithin = 20\nconfidence = 0.9\nsensitivity = 1\ninteger = true\n",
+        "delta = 1e-6\n[requirements.visits]\n"
+        "within = 20\nconfidence = 0.9\nsensitivity = 1\ninteger = true\n",
         encoding="utf-8",
     )
     with pytest.MonkeyPatch.context() as patch:
@@ -78,7 +78,7 @@ def test_a_file_that_exists_is_replaced_with_force_only(
 
 def test_every_command_with_an_output_is_here() -> None:
     asked = {tuple(word for word in command.split()[:3]) for command in WRITERS}
-    for line in lines_of(parser()):
-        if "-o" in line.options and line.command not in FOLDERS:
-            assert any(words[: len(line.command)] == line.command for words in asked), line.command
-            assert "--force" in line.options or line.command == ("ledger", "key", "export")
+    for command, options in every_command(parser()):
+        if "-o" in options and command not in FOLDERS:
+            assert any(words[: len(command)] == command for words in asked), command
+            assert "--force" in options or command == ("ledger", "key", "export")

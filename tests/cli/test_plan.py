@@ -1,4 +1,7 @@
-"""`pbdp plan`: the same words as in Python, JSON as promised, and one line for whatever cannot be used."""
+"""`pbdp plan`: the same words as in Python, JSON as promised, and one line for whatever cannot be used.
+
+Which values are refused is tested where they are declared; here, that options are told by their names.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ RANGE_REST = ["--confidence", "0.8", "--sensitivity", "1", "--delta", "1e-5", *F
 
 
 def test_json_is_one_object_with_every_promised_key(capsys: Capture) -> None:
-    done = run(capsys, *PLAN, "--json")
+    done = run(capsys, *PLAN, "--json", "--explain")
     assert (done.code, done.err) == (0, "")
     record: dict[str, Any] = json.loads(done.out)
     promised = (
@@ -34,8 +37,7 @@ def test_json_is_one_object_with_every_promised_key(capsys: Capture) -> None:
     assert {"family", "boost"} <= record["mechanism"].keys()
     assert record["alternatives"]
     for other in record["alternatives"]:
-        assert {"family", "epsilon", "confidence", "guaranteed"} <= other.keys()
-        assert isinstance(other["guaranteed"], bool)
+        assert other.keys() == {"family", "epsilon", "confidence"}
     assert record["limit"] is None or {"epsilon", "kind"} <= record["limit"].keys()
     assert record["epsilon"] == pytest.approx(0.4147, abs=2e-4)
     assert record["confidence"] >= 0.9
@@ -50,18 +52,19 @@ def test_json_agrees_with_python(capsys: Capture) -> None:
     assert record["confidence"] == plan.confidence
 
 
-def test_words_name_the_choice_and_everything_compared(capsys: Capture) -> None:
+def test_words_say_what_is_promised(capsys: Capture) -> None:
     done = run(capsys, *PLAN)
     assert (done.code, done.err) == (0, "")
     for line in ("within 5 of the truth, 90 % of the time", "(certified)", "add/remove"):
         assert line in done.out
-    starred = [line for line in done.out.splitlines() if line.startswith("*")]
-    assert len(starred) == 1
-    assert "as published" not in done.out
+    for more in ("Compared", "as published"):
+        assert more not in done.out
 
 
-def test_figures_as_published_are_shown_when_asked_why(capsys: Capture) -> None:
+def test_other_noise_and_published_figures_are_shown_when_asked_why(capsys: Capture) -> None:
     out = run(capsys, *PLAN, "--explain").out
+    starred = [line for line in out.splitlines() if line.startswith("*")]
+    assert len(starred) == 1
     assert "boosted gaussian, as published: epsilon" in out
     assert "not a guarantee" in out
 
@@ -79,7 +82,7 @@ def test_output_writes_a_plan_that_loads(capsys: Capture, tmp_path: Path) -> Non
     file = tmp_path / "plan.json"
     done = run(capsys, *PLAN, *FAST, "-o", str(file), "--json")
     assert done.code == 0
-    assert json.loads(done.out) == json.loads(file.read_text(encoding="utf-8"))
+    assert json.loads(done.out).items() >= json.loads(file.read_text(encoding="utf-8")).items()
     assert Plan.load(file).epsilon == json.loads(done.out)["epsilon"]
     assert_refused(run(capsys, *PLAN, *FAST, "--output", str(file)), "exists", "--force")
     assert str(file) in run(capsys, *PLAN, *FAST, "--output", str(file), "--force").out
@@ -90,20 +93,31 @@ def test_output_writes_a_plan_that_loads(capsys: Capture, tmp_path: Path) -> Non
     [
         (["--within", "5%+10", *REST], {"within": "5%+10"}),
         (["--within", "50%+10", "--nonnegative", *REST], {"within": "50%+10"}),
-        (["--below", "2", "--above", "8", *REST], {"within": [2, 8]}),
-        (["--below", "0", "--above", "8", *REST], {"within": [0, 8]}),
-        (["--below", "2", *REST], {"within": [2, None]}),
-        (["--above", "8", *REST], {"within": [None, 8]}),
-        (["--range", "0", "100", "--scale", "3", *RANGE_REST], {"within": None}),
-        (["--range", "-10", "10", "--scale", "3", *RANGE_REST, "--integer"], {"within": None}),
-        (["--range", "-1e3", "-.5e2", "--scale", "30", *RANGE_REST, "--integer"], {"within": None}),
-        ([*WIDTH, "--range", "-10", "90", *REST], {"within": 5}),
+        (["--within", "2..8", *REST], {"within": [2, 8]}),
+        (["--within", "0..8", *REST], {"within": [0, 8]}),
+        (["--within", "2..inf", *REST], {"within": [2, None]}),
+        (["--within", "inf..8", *REST], {"within": [None, 8]}),
+        (["--range", "0..100", "--scale", "3", *RANGE_REST], {"within": None}),
+        (["--range", "-10..10", "--scale", "3", *RANGE_REST, "--integer"], {"within": None}),
+        (["--range", "-1e3..-.5e2", "--scale", "30", *RANGE_REST, "--integer"], {"within": None}),
+        ([*WIDTH, "--range", "-10..90", *REST], {"within": 5}),
         (
             [*WIDTH, "--confidence", "0.9", "--sensitivity", "1", "--rdp-order", "10", "--integer", *FAST],
             {"rdp_order": 10, "delta": None},
         ),
         ([*WIDTH, "--neighbors", "replace", *REST], {"neighbors": "replace"}),
         (["--within", "5", "--step", "0.5", *RANGE_REST], {"step": 0.5}),
+        *(
+            (
+                ["--error-norm", norm, "--dimensions", "4", "--within", "20", *REST],
+                {"norm": norm, "dimensions": 4},
+            )
+            for norm in ("linf", "l2", "l1")
+        ),
+        (
+            ["--error-norm", "l2", "--change-norm", "l1", "--dimensions", "50", "--within", "30", *REST],
+            {"norm": "l2", "change_norm": "l1"},
+        ),
     ],
 )
 def test_every_kind_of_requirement_is_planned(
@@ -118,12 +132,16 @@ def test_every_kind_of_requirement_is_planned(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--below", "2", "--above", "8", *REST], "at most 2 below and 8 above the truth"),
-        (["--range", "0", "100", "--scale", "3", *RANGE_REST], "inside 0..100"),
+        (["--within", "2..8", *REST], "at most 2 below and 8 above the truth"),
+        (["--range", "0..100", "--scale", "3", *RANGE_REST], "inside 0..100"),
         ([*WIDTH, "--step", "0.5", *RANGE_REST], "multiples of 0.5"),
         (
             [*WIDTH, "--confidence", "0.9", "--sensitivity", "1", "--rdp-order", "10", "--integer", *FAST],
             "Rényi loss at order 10",
+        ),
+        (
+            ["--error-norm", "l2", "--dimensions", "50", "--within", "30", "--touches", "1", *REST],
+            "one person changes one coordinate by at most 1",
         ),
     ],
 )
@@ -146,64 +164,31 @@ def test_an_epsilon_is_turned_into_a_confidence_or_a_width(capsys: Capture) -> N
 # ------------------------------------------------------------------------------------------ what is refused
 
 REFUSED: dict[str, tuple[list[str], list[str]]] = {
-    "confidence 0": ([*WIDTH, *REST, "--confidence", "0"], ["confidence must be", "0.9 for 90 %"]),
-    "confidence 1": ([*WIDTH, *REST, "--confidence", "1"], ["confidence must be"]),
-    "confidence 90": ([*WIDTH, *REST, "--confidence", "90"], ["confidence must be", "got 90"]),
-    "confidence nan": ([*WIDTH, *REST, "--confidence", "nan"], ["confidence must be"]),
     "confidence x": ([*WIDTH, *REST, "--confidence", "x"], ["--confidence"]),
-    "within 0": (["--within", "0", *REST], ["within must be"]),
-    "within -1": (["--within", "-1", *REST], ["within must be"]),
-    "within nan": (["--within", "nan", *REST], ["within must be"]),
-    "within inf": (["--within", "inf", *REST], ["within must be"]),
     "within x": (["--within", "x", *REST], ["within must be", "Write 5"]),
-    "within nothing": (["--within", "", *REST], ["within must be"]),
     "within 5%": (["--within", "5%", *REST], ["within must be", "5%+10"]),
-    "within 100%+5": (["--within", "100%+5", *REST], ["within must be", "publishing 0"]),
-    "sensitivity 0": ([*WIDTH, *REST, "--sensitivity", "0"], ["sensitivity must be"]),
-    "sensitivity -1": ([*WIDTH, *REST, "--sensitivity", "-1"], ["sensitivity must be"]),
-    "sensitivity inf": ([*WIDTH, *REST, "--sensitivity", "inf"], ["sensitivity must be"]),
     "sensitivity missing": (["--within", "5", "--confidence", "0.9", "--delta", "1e-5"], ["--sensitivity"]),
-    "delta 0": ([*WIDTH, *REST, "--delta", "0"], ["delta must be above 0", "1e-9"]),
-    "delta 1": ([*WIDTH, *REST, "--delta", "1"], ["delta must be"]),
-    "delta -1e-5": ([*WIDTH, *REST, "--delta", "-1e-5"], ["delta must be"]),
-    "delta nan": ([*WIDTH, *REST, "--delta", "nan"], ["delta must be"]),
     "no delta, no order": (
         ["--within", "5", "--confidence", "0.9", "--sensitivity", "1"],
         ["--delta must be given", "--delta 1e-6", "--rdp-order 10"],
     ),
     "delta and order": ([*WIDTH, *REST, "--rdp-order", "10"], ["--delta and --rdp-order must be", "both"]),
-    "order 1": (
-        ["--within", "5", "--confidence", "0.9", "--sensitivity", "1", "--rdp-order", "1"],
-        ["--rdp-order must be", "above 1"],
-    ),
-    "range upside down": (
-        ["--range", "10", "0", "--scale", "3", *RANGE_REST],
-        ["range must be low end first"],
-    ),
-    "range of no width": (["--range", "5", "5", "--scale", "3", *RANGE_REST], ["range must be"]),
-    "range with one end": (["--range", "5", "--scale", "3", *RANGE_REST], ["--range"]),
-    "range nan": (["--range", "nan", "5", "--scale", "3", *RANGE_REST], ["range low must be"]),
-    "range alone": (["--range", "0", "100", *RANGE_REST], ["scale must be", "epsilon 0", "within"]),
-    "scale without range": ([*WIDTH, *REST, "--scale", "3"], ["scale must be left out"]),
-    "scale 0": (["--range", "0", "9", "--scale", "0", *RANGE_REST], ["scale must be"]),
-    "nonnegative": ([*WIDTH, *REST, "--nonnegative"], ["nonnegative must be left out"]),
-    "step 0.3": ([*WIDTH, *RANGE_REST, "--step", "0.3"], ["step must be a power of two"]),
+    "range with one end": (["--range", "5", "--scale", "3", *RANGE_REST], ["--range must be two numbers"]),
     "step of whole numbers": ([*WIDTH, *REST, "--step", "0.5"], ["step must be a whole number"]),
-    "releases 0": ([*WIDTH, *REST, "--releases", "0"], ["releases must be"]),
     "releases 1.5": ([*WIDTH, *REST, "--releases", "1.5"], ["--releases"]),
-    "family": ([*WIDTH, *REST, "--family", "uniform"], ["--family", "uniform"]),
+    "family": ([*WIDTH, *REST, "--families", "uniform"], ["--families", "uniform"]),
     "neighbors": ([*WIDTH, *REST, "--neighbors", "friends"], ["--neighbors", "friends"]),
-    "one side without room": (["--below", "0", *REST], ["within must be above 0 on the side that counts"]),
-    "below 0 and above 0": (["--below", "0", "--above", "0", *REST], ["within must be above 0 on one side"]),
-    "epsilon 1e-300": ([*WIDTH, "--epsilon", "1e-300", *REST[2:]], ["epsilon must be at least 1e-15"]),
-    "below and within": (["--below", "2", "--above", "3", *WIDTH, *REST], ["--below and --above"]),
-    "below -1": (["--below", "-1", "--above", "3", *REST], ["within must be"]),
+    "epsilon 1e-300": (
+        [*WIDTH, "--epsilon", "1e-300", *REST[2:]],
+        ["a finite number of at least 1e-15"],
+    ),
     "nothing at all": ([], ["--sensitivity"]),
-    "nothing to find": ([*WIDTH, *REST, "--epsilon", "1"], ["given two at a time"]),
     "unknown option": ([*WIDTH, *REST, "--widht", "5"], ["--widht"]),
     "abbreviated option": (["--with", "5", *REST], ["--with"]),
     "one word too many": ([*WIDTH, *REST, "extra"], ["extra"]),
     "nothing certified": ([*WIDTH, *REST, "--delta", "1e-300"], ["No noise could be certified"]),
+    "norm": (["--dimensions", "3", *WIDTH, *REST], ["--error-norm must be given"]),
+    "another norm": (["--norm", "l3", "--dimensions", "3", *WIDTH, *REST], ["--norm", "l3"]),
 }
 
 

@@ -2,30 +2,59 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from pbdp.cli.main import parser
-from tests.cli.commands import assert_refused, run
+import pbdp
+from tests.cli.commands import PLAN, run
+
+PACKAGE = Path(pbdp.__file__).parent
 
 
-@pytest.mark.parametrize("options", [[], ["--quick"], ["--help"], ["-o", "results", "--", "--json"]])
-def test_without_the_package_one_sentence_says_where_it_is(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: list[str]
-) -> None:
-    for name in ("reproduction", "reproduction.command"):
-        monkeypatch.setitem(sys.modules, name, None)
-    # a parser that has not seen the package yet
-    monkeypatch.setattr("pbdp.cli.main.parser", parser.__wrapped__)
-    done = run(capsys, "reproduce", *options)
-    assert_refused(done, "source repository", "make reproduce")
-    assert len(done.err.splitlines()) == 1
+@pytest.fixture(params=["absent", "another package of that name"])
+def wheel(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A folder that holds what a wheel installs, and may hold what somebody else calls `reproduction`."""
+    (tmp_path / "pbdp").symlink_to(PACKAGE)
+    if request.param != "absent":
+        (tmp_path / "reproduction").mkdir()
+        (tmp_path / "reproduction" / "__init__.py").write_text("raise AssertionError", encoding="utf-8")
+    return tmp_path
+
+
+def run_in(wheel: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run without the repository on the path: -S leaves out what is installed, but for what pbdp needs."""
+    needed = Path(pytest.__file__).parents[1]
+    code = (
+        f"import sys; sys.path[:0] = [{str(wheel)!r}, {str(needed)!r}]; "
+        "from pbdp.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code, *arguments]
+    return subprocess.run(command, cwd=wheel, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_without_the_package_the_command_is_not_listed(wheel: Path) -> None:
+    shown = run_in(wheel, "--help")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "plan" in shown.stdout
+    assert "reproduce" not in shown.stdout
+    assert run_in(wheel, "reproduce").returncode == 2
+
+
+def test_without_the_package_no_figure_is_as_published(wheel: Path) -> None:
+    explained = run_in(wheel, *PLAN, "--explain")
+    assert (explained.returncode, explained.stderr) == (0, "")
+    assert "Why:" in explained.stdout
+    assert "as published" not in explained.stdout
 
 
 def test_other_commands_do_not_import_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(sys.modules, "reproduction", raising=False)
-    assert run(capsys, "--help").code == 0
+    listed = run(capsys, "--help")
+    assert listed.code == 0
+    assert "reproduce" in listed.out
     assert "reproduction" not in sys.modules

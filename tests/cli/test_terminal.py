@@ -20,8 +20,8 @@ import sys, time
 import pbdp.cli.main
 pbdp.cli.main.PATIENCE = {patience}
 import pbdp.planning.ask as ask
-made = ask.plan
-ask.plan = lambda **asked: [time.sleep({takes}), made(**asked)][1]
+made = ask.plan_of
+ask.plan_of = lambda asked: [time.sleep({takes}), made(asked)][1]
 from pbdp.cli.main import main
 sys.exit(main({arguments!r}))
 """
@@ -52,7 +52,7 @@ def on_terminal(
 
 
 def test_a_plan_that_takes_a_second_says_what_is_done() -> None:
-    out, seen = on_terminal([*PLAN, "--family", "laplace"], takes=0.5, patience=0.2)
+    out, seen = on_terminal([*PLAN, "--families", "laplace"], takes=0.5, patience=0.2)
     assert "Planning, seconds: 0" in seen
     # the line is gone in the end
     assert seen.endswith("\r\x1b[K")
@@ -60,12 +60,12 @@ def test_a_plan_that_takes_a_second_says_what_is_done() -> None:
 
 
 def test_what_is_quick_says_nothing() -> None:
-    _, seen = on_terminal([*PLAN, "--family", "laplace"], patience=30.0)
+    _, seen = on_terminal([*PLAN, "--families", "laplace"], patience=30.0)
     assert seen == ""
 
 
 def test_nothing_is_told_where_no_terminal_is(tmp_path: Path) -> None:
-    code = CODE.format(arguments=[*PLAN, "--family", "laplace"], takes=0.4, patience=0.1)
+    code = CODE.format(arguments=[*PLAN, "--families", "laplace"], takes=0.4, patience=0.1)
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
     )

@@ -1,4 +1,4 @@
-"""`pbdp together`, as a user runs it."""
+"""`pbdp plan FILE`, as a user runs it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from pbdp.cli.main import main
 GOOD = """
 delta = 1e-6
 
-[visits]
+[requirements.visits]
 within = 20
 confidence = 0.9
 sensitivity = 1
 integer = true
 
-[nights]
-below = 9
-above = 4
+[requirements.nights]
+within = [9, 4]
 confidence = 0.8
 sensitivity = 2
 integer = true
@@ -31,7 +30,7 @@ releases = 2
 def test_the_joint_plan_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "query.toml"
     file.write_text(GOOD, encoding="utf-8")
-    assert main(["together", str(file)]) == 0
+    assert main(["plan", str(file)]) == 0
     text = capsys.readouterr().out
     assert "3 releases" in text
     assert "visits" in text
@@ -41,7 +40,7 @@ def test_the_joint_plan_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_json_holds_every_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "query.toml"
     file.write_text(GOOD, encoding="utf-8")
-    assert main(["together", str(file), "--json"]) == 0
+    assert main(["plan", str(file), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["certificate"]["epsilon_lower"] <= record["epsilon"]
     assert [part["name"] for part in record["parts"]] == ["visits", "nights"]
@@ -52,18 +51,67 @@ def test_json_holds_every_part(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert all(part["mechanism"]["family"] for part in record["parts"])
 
 
+def test_the_same_requirements_may_be_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    requirement = {"within": 20, "confidence": 0.9, "sensitivity": 1, "integer": True}
+    toml, same = tmp_path / "query.toml", tmp_path / "query.json"
+    toml.write_text(
+        "delta = 1e-6\n[requirements.visits]\n"
+        "within = 20\nconfidence = 0.9\nsensitivity = 1\ninteger = true\n",
+        encoding="utf-8",
+    )
+    same.write_text(json.dumps({"delta": 1e-6, "requirements": {"visits": requirement}}), encoding="utf-8")
+    told = []
+    for file in (toml, same):
+        assert main(["plan", str(file), "--json"]) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]
+
+
+def test_an_epsilon_finds_the_narrowest_widths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "query.toml"
+    file.write_text(GOOD, encoding="utf-8")
+    assert main(["plan", str(file), "--json", "--epsilon", "2", "--families", "laplace"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert 1 < record["epsilon"] <= 2
+    assert record["parts"][0]["within"] < 20
+    # below 9 and above 4, in proportion
+    below, above = record["parts"][1]["within"]
+    assert 4 / 9 * below - 1 <= above <= 4 / 9 * (below + 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (["--within", "5"], "--within must be left out beside"),
+        (["--rdp-order", "5"], "--rdp-order must be left out beside"),
+        (["--releases", "2"], "--releases must be left out beside"),
+        (["--integer"], "--integer must be left out beside"),
+        (["--delta", "1e-7"], "--delta must be left out, as FILE says it"),
+        (["--explain"], "--explain must be left out"),
+    ],
+)
+def test_options_that_do_not_go_with_a_file_are_refused(
+    options: list[str], word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "query.toml"
+    file.write_text(GOOD, encoding="utf-8")
+    assert main(["plan", str(file), "--families", "laplace", *options]) == 2
+    assert word in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("", "one table"),
-        ("delta = 1e-6", "one table"),
+        ("", "sensitivity"),
+        ("delta = 1e-6", "sensitivity"),
+        ("delta = 1e-6\n[requirements]", "at least one"),
         ("nonsense", "TOML"),
-        ("color = 1\n[a]\nwithin=5", "color"),
-        ("[a]\nwithin = 5\nconfidence = 0.9", "sensitivity"),
-        ("delta = 1e-6\n[a]\nwithin = 5\nconfidence = 2\nsensitivity = 1", "confidence"),
-        ("delta = 1e-6\n[a]\nconfidence = 0.9\nsensitivity = 1", "within"),
-        ("delta = 1e-6\n[a]\nwithin = 5\nconfidence = 0.9\nsensitivity = 1\nshape = 2", "shape"),
-        ("[a]\nwithin = 5\nconfidence = 0.9\nsensitivity = 1", "delta"),
+        ("color = 1\n[requirements.a]\nwithin=5", "color"),
+        ("[requirements.a]\nwithin = 5\nconfidence = 0.9", "sensitivity"),
+        ("delta = 1e-6\n[requirements.a]\nwithin = 5\nconfidence = 2\nsensitivity = 1", "confidence"),
+        ("delta = 1e-6\n[requirements.a]\nconfidence = 0.9\nsensitivity = 1", "within"),
+        ("delta = 1e-6\n[requirements.a]\nwithin = 5\nconfidence = 0.9\nsensitivity = 1\nshape = 2", "shape"),
+        ("[requirements.a]\nwithin = 5\nconfidence = 0.9\nsensitivity = 1", "delta"),
     ],
 )
 def test_a_bad_file_is_refused_in_one_line(
@@ -71,7 +119,7 @@ def test_a_bad_file_is_refused_in_one_line(
 ) -> None:
     file = tmp_path / "query.toml"
     file.write_text(text, encoding="utf-8")
-    assert main(["together", str(file)]) == 2
+    assert main(["plan", str(file)]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert word in captured.err
@@ -79,5 +127,5 @@ def test_a_bad_file_is_refused_in_one_line(
 
 
 def test_a_missing_file_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["together", "/nowhere/query.toml"]) == 2
+    assert main(["plan", "/nowhere/query.toml"]) == 2
     assert "readable" in capsys.readouterr().err

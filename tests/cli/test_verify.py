@@ -22,7 +22,7 @@ from pbdp.planning.pricing import fingerprint
 from pbdp.planning.records import plan_record
 from pbdp.planning.store import plan_from_record
 from pbdp.planning.together.joint import plan_of_parts, release_of
-from pbdp.tables.laws import laws_record
+from pbdp.tables.manifest import laws_record
 from tests.cli.commands import Done, assert_refused, run
 from tests.cli.visits import COUNT, FLAGS, write_data
 
@@ -136,7 +136,7 @@ TAMPERED: list[tuple[str, Callable[[Record], object], str]] = [
     ("public.csv", put("plan", "noise", "epsilon", to=half), "plan"),
     ("public.csv", put("plan", "noise", "delta", to=1e-9), "plan"),
     ("public.csv", put("plan", "noise", "missing", to=1e-9), "plan"),
-    ("public.csv", put("plan", "noise", "parts", 0, "sensitivity", to=half), "bounds and accuracy"),
+    ("public.csv", put("plan", "noise", "parts", 0, "sensitivity", to=half), "plan"),
     ("public.csv", put("plan", "noise", "parts", 1, "sensitivity", to=half), "plan"),
     ("public.csv", put("plan", "noise", "parts", 0, "releases", to=1), "plan"),
     ("public.csv", put("plan", "noise", "parts", 0, "confidence", to=0.99), "plan"),
@@ -175,11 +175,11 @@ TAMPERED: list[tuple[str, Callable[[Record], object], str]] = [
         put("query", "by", "only", 0, "month", "values", to=[1, 2, 3]),
         "numbers in the table",
     ),
-    ("chosen.parquet", put("plan", "noise", "parts", 2, "sensitivity", to=half), "selection"),
+    ("chosen.parquet", put("plan", "noise", "parts", 2, "sensitivity", to=half), "plan"),
     ("long.csv", put("query", "by", "digest", to="0" * 64), "plan"),
     ("long.csv", put("query", "by", "kinds", "city", to="integer"), "plan"),
     ("long.csv", put("table", "sha256", to="0" * 64), "plan"),
-    ("found.csv", put("query", "epsilon", to=0.1), "bounds and accuracy"),
+    ("found.csv", put("query", "epsilon", to=0.1), "plan"),
     ("found.csv", put("query", "measures", 1, "within", to=5.0), "bounds and accuracy"),
 ]
 
@@ -205,7 +205,7 @@ def test_every_claim_of_a_manifest_is_checked(
         (put("ledger", to=None), "no ledger paid"),
         # what a query says beyond its certificate is known to the ledger alone
         (put("query", "unit", to="other_id"), "no such spend"),
-        (put("query", "most_rows", to=one_more), "no such spend"),
+        (put("query", "most_rows", to=12345), "no such spend"),
         (put("query", "measures", 1, "column", to="other"), "no such spend"),
     ],
 )

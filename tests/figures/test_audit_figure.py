@@ -32,7 +32,7 @@ def test_a_passed_audit_says_so(tmp_path: Path) -> None:
         "Audit: PASS, 50,000 draws at each answer, 99.9 % confidence",
         "within 5 of the truth, laplace noise",
         "meets the requirement",
-        rounded_down(audit.loss.epsilon_lower),
+        rounded_down(audit.only.loss.epsilon_lower),
         rounded_up(plan.epsilon),
         "claimed 90 %",
         "Deviation from the law",
@@ -53,15 +53,15 @@ def test_what_is_drawn_is_what_was_counted() -> None:
 
     frequencies, loss, deviations, accuracy = draw_audit(audit, plan).axes
 
-    sample = next(s for s in audit.samples if s.answer == audit.loss.best.first)
+    sample = next(s for s in audit.only.samples if s.answer == audit.only.loss.best.first)
     law, points = frequencies.lines[:2]
     at = np.searchsorted(sample.law.output, np.asarray(points.get_xdata()))
-    assert np.allclose(np.asarray(points.get_ydata()), sample.counts[at] / audit.draws)
+    assert np.allclose(np.asarray(points.get_ydata()), sample.counts[at] / audit.only.draws)
     at = np.searchsorted(sample.law.output, np.asarray(law.get_xdata()))
     assert np.allclose(np.asarray(law.get_ydata()), sample.law.probability[at])
-    assert max(bar.get_width() for bar in loss.patches) == audit.loss.epsilon_lower  # type: ignore[attr-defined]
+    assert max(bar.get_width() for bar in loss.patches) == audit.only.loss.epsilon_lower  # type: ignore[attr-defined]
     assert all(np.abs(np.asarray(line.get_ydata())).max() < 5 for line in deviations.lines)
-    worst = audit.accuracy.worst
+    worst = audit.only.accuracy.worst
     assert np.asarray(accuracy.lines[0].get_xdata()).tolist() == [worst.low, worst.high]
 
 

@@ -12,12 +12,8 @@ import pytest
 import pbdp
 from pbdp.digits import rounded_up
 from pbdp.figures.cards import epsilon_bars
-from pbdp.local.boosted import boosted_response
-from pbdp.local.counts import count_reports
-from pbdp.local.domain import in_blocks
-from pbdp.local.estimate import estimate
-from pbdp.local.goal import LeastError
-from pbdp.local.plan import plan_local
+from pbdp.local import LeastError, count_reports, estimate, in_blocks, plan_local
+from pbdp.local.boosted_response import boosted_response
 from pbdp.tables import Count, Query
 from tests.planning.kinds import KINDS, plan_of
 

@@ -10,15 +10,10 @@ from matplotlib.figure import Figure
 
 from pbdp.figures.canvas import save
 from pbdp.figures.local_figure import draw_comparison, draw_distribution, draw_estimates
-from pbdp.local.boosted import boosted_response
-from pbdp.local.counts import count_reports
-from pbdp.local.distribution import distribution
-from pbdp.local.domain import in_blocks
-from pbdp.local.estimate import estimate
-from pbdp.local.goal import LeastError, Within
-from pbdp.local.means import mean_response
-from pbdp.local.plan import plan_local
-from pbdp.local.wave import square_wave
+from pbdp.local import LeastError, Within, count_reports, distribution, estimate, in_blocks, plan_local
+from pbdp.local.boosted_response import boosted_response
+from pbdp.local.mean_response import mean_response
+from pbdp.local.square_wave import square_wave
 from reproduction.age_errors import adult_truth
 
 DOMAIN = in_blocks(range(10, 101), 10)
@@ -67,7 +62,7 @@ def test_a_comparison_shows_every_mechanism(accuracy: bool, tmp_path: Path) -> N
     assert lengths == sorted(lengths)
     text = text_of(figure, tmp_path)
     for entry in (plan.chosen, *plan.others):
-        assert entry.family in text
+        assert entry.name in text
     assert f"epsilon {plan.epsilon:.4g}" in text
 
 

@@ -5,12 +5,10 @@ The lines that check a certificate are the law's own.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pbdp.certificates.independent import MOST_WEIGHTS, MOST_WORK, READ, lines_for
+from pbdp.certificates.checker import MOST_WEIGHTS, MOST_WORK, READ
 from pbdp.certificates.statement import (
     DRAWN,
     ELSEWHERE,
@@ -21,15 +19,12 @@ from pbdp.certificates.statement import (
     attacker,
     loss,
 )
-from pbdp.checks import Check, FaultError, UnknownError, Verified, checked
-from pbdp.choosing.plan import ChoicePlan, plan_from_record
+from pbdp.checks import Check, Verified
+from pbdp.choosing.plan import ChoicePlan
 from pbdp.digits import delta_text, percent_down, rounded_down, rounded_up
-from pbdp.errors import PlanFileError
-from pbdp.json_records import content_of, digest, json_of
+from pbdp.json_records import digest
 from pbdp.mechanism.neighbors import Neighbors
 
-# Figures that agree so far are the same.
-_CLOSE = 1e-6
 LONG = "The table is too long for a page. The command above computes the guarantee again from it."
 
 
@@ -87,12 +82,6 @@ def choice_lines(plan: ChoicePlan) -> tuple[str, dict[str, Any]] | None:
     own = plan.way.checking_code(asked, scale)
     if own.weights > MOST_WEIGHTS or own.work > MOST_WORK:
         return None
-    if own.noise is not None:
-        found = lines_for(own.noise)
-        if found is None:
-            return None
-        lines, data = found
-        return lines + own.text, data | own.data | {"confidence": plan.confidence}
     common = {
         "moved": scale.moved,
         "gap": scale.gap,
@@ -107,33 +96,11 @@ def choice_lines(plan: ChoicePlan) -> tuple[str, dict[str, Any]] | None:
 
 def verify_choice(path: str | Path) -> Verified:
     """Check the plan of a choice; one whose own figures do not agree is refused when it is read."""
-    record = json_of(content_of("plan file", path, PlanFileError))
-    plan = plan_from_record(record, str(path))
-    drawn = "noise" if plan.coins is None else "coins"
-    private = f"epsilon {rounded_up(plan.epsilon)}, computed again from the {drawn}"
+    plan = ChoicePlan.load(path)
+    private = f"epsilon {rounded_up(plan.epsilon)}, computed again from the table that is drawn from"
     right = f"{percent_down(plan.confidence)} for any scores, computed again"
     checks = [
         Check(name="certificate", holds=True, words=private),
         Check(name="confidence", holds=True, words=right),
     ]
-    claimed: Any = record
-    if claimed["alternatives"] or claimed["limit"] is not None:
-        checks.append(checked("compared", lambda: _compared(claimed, plan)))
     return Verified.of(plan, tuple(checks))
-
-
-def _compared(claimed: Mapping[str, Any], plan: ChoicePlan) -> str:
-    """What the file says of other laws and of the limit, found again."""
-    found = plan.record()
-    rivals: Any = found["alternatives"]
-    if [rival["name"] for rival in claimed["alternatives"]] != [rival["name"] for rival in rivals]:
-        raise UnknownError("other laws were compared than would be now")
-    pairs = [
-        (one[name], two[name])
-        for one, two in zip(claimed["alternatives"], rivals, strict=True)
-        for name in ("epsilon", "delta")
-    ]
-    pairs.append((claimed["limit"] or 0.0, found["limit"] or 0.0))
-    if not all(math.isclose(one, two, rel_tol=_CLOSE) for one, two in pairs):
-        raise FaultError("other laws, or the limit, have other figures")
-    return "the figures of other laws and the limit, computed again"

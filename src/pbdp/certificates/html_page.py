@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from html import escape
 
 from pbdp import __version__
-from pbdp.certificates.independent import data_text
+from pbdp.certificates.checker import data_text
 from pbdp.certificates.statement import Statement
 
 STYLE = """

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from pbdp import __version__
 from pbdp.checks import Check, FaultError, UnknownError, checked
 from pbdp.digits import rounded_up
 from pbdp.errors import InputError
-from pbdp.json_records import NotJsonError, content_of, json_of
+from pbdp.json_records import NotJsonError, content_of, json_of, write
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Terms
 from pbdp.planning.records import plan_record
@@ -52,14 +52,10 @@ class ReleaseFile:
 
     def save(self, path: str | Path) -> None:
         """Write it as versioned JSON."""
-        try:
-            Path(path).write_bytes(self.content())
-        except OSError as error:
-            raise InputError("output", "a file that can be written", path, f"{error.strerror}.") from None
+        write("output", path, self.content())
 
     def content(self) -> bytes:
         """The bytes of the file."""
-        alone = replace(self.plan, compared=tuple, proved=lambda _: None)
         record: Record = {
             "format": FORMAT,
             "version": VERSION,
@@ -73,7 +69,7 @@ class ReleaseFile:
             "guessed_right": self.plan.risk(),
             "ledger": None if self.paid is None else dict(self.paid),
             "insecure_test_seed": self.insecure_test_seed,
-            "plan": plan_record(alone),
+            "plan": plan_record(self.plan),
         }
         return (json.dumps(record, indent=2, allow_nan=False) + "\n").encode()
 

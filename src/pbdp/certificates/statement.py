@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pbdp.accounting.risk import risk_words
-from pbdp.certificates.independent import LEDGER, lines_for
+from pbdp.certificates.checker import LEDGER, lines_for
 from pbdp.certificates.release_file import ReleaseFile
 from pbdp.digits import (
     delta_text,

@@ -7,26 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.files import Outcome, checked_target, json_text, new_file
-from pbdp.cli.ledger import DEFAULT
-from pbdp.cli.options import (
-    add,
-    add_budget,
-    blocks_of,
-    float_of,
-    ledger_place,
-    paying_of,
-    typed_numbers,
-    width_of,
-)
-from pbdp.cli.parser import Parser, number, share
-from pbdp.digits import percent_down, percent_up, plain
-from pbdp.errors import ContradictionError, InputError
-from pbdp.paying import PayingFor
+from pbdp.cli.options import add, add_ledger, ledger_place, request_of, typed_numbers
+from pbdp.cli.parser import Parser
+from pbdp.digits import percent_up, plain
+from pbdp.errors import ContradictionError
+from pbdp.ledger.question import AskRequest
+from pbdp.paying import BUDGET, DEFAULT_LEDGER
+from pbdp.settings import add_options
 
 if TYPE_CHECKING:
     from pbdp.certificates.release_file import ReleaseFile
     from pbdp.ledger import Ledger
-    from pbdp.ledger.ask import Asked, Question
+    from pbdp.ledger.ask import Asked
     from pbdp.ledger.budget import Budget
     from pbdp.ledger.looks import Looked
 
@@ -35,10 +27,15 @@ EXAMPLES = """examples:
   pbdp ask 1234 --share 0.1 --confidence 0.95 --sensitivity 1 --integer --dataset visits
   pbdp ask --price --within 50 --confidence 0.95 --sensitivity 1 --integer --dataset visits
   pbdp ask 1234 --within 5% --floor 50 --confidence 0.95 --sensitivity 1 --integer --dataset visits
+  pbdp ask 1234 --within 20 --confidence 0.95 --sensitivity 1 --dataset visits --key march --sharpenable
+  pbdp ask 1234 --within 5 --confidence 0.95 --sensitivity 1 --dataset visits --key march --sharpenable
 
 --floor with a percentage asks for 5 % of the truth, or 50 where that is more. Cheap looks come first and say
 how precise the last one must be; large answers cost next to nothing. Only the looks that are taken are paid.
 --expect says where you expect answers to be: it changes what they cost, never the promise.
+
+--sharpenable takes Gaussian-type noise. The same question under the same --key for less width then costs the
+difference: the new answer is averaged with those before.
 
 --share spends a part of what is left: leave out the width to get the narrowest that it buys, or the
 confidence to get the largest.
@@ -55,19 +52,8 @@ def declare(parser: Parser) -> None:
     parser.epilog = EXAMPLES
     parser.private = True
     parser.add_argument("number", metavar="NUMBER", nargs="?", help="the true number; - for standard input")
-    accuracy = parser.add_argument_group("accuracy: two of width, confidence and share")
-    add(accuracy, "--within", "--below", "--above", "--confidence")
-    floor = "with a percentage: the width where that is more than the percentage"
-    accuracy.add_argument("--floor", type=number, metavar="F", help=floor)
-    expect = "with a floor: where answers are expected, as 100..1e6"
-    accuracy.add_argument("--expect", metavar="LOW..HIGH", help=expect)
-    accuracy.add_argument("--share", type=share, metavar="S", help="the part of what is left to spend: 0.1")
-    add(accuracy, "--sensitivity", "--integer", "--step")
-    sharpenable = "take noise that `pbdp sharpen` can refine later for the difference in cost"
-    accuracy.add_argument("--sharpenable", action="store_true", help=sharpenable)
-    accuracy.add_argument("--nonnegative", action="store_true", help="answers are never below zero")
-    budget = parser.add_argument_group("budget")
-    add_budget(budget, PayingFor, needed=True)
+    budget = add_options(AskRequest, parser)[BUDGET]
+    add_ledger(budget, needed=True)
     budget.add_argument("--price", action="store_true", help="say what it would cost; spend nothing")
     parser.add_argument(
         "--manifest",
@@ -82,81 +68,51 @@ def run(options: argparse.Namespace) -> Outcome:
     answer = answer_of(options)
     manifest = _manifest(options)
 
+    asked = request_of(AskRequest, options, answer=answer)
+
     from pbdp.ledger import Ledger
-    from pbdp.ledger.ask import Question
     from pbdp.ledger.budget import Budget
 
-    question = Question(
-        sensitivity=options.sensitivity,
-        within=_width(options),
-        confidence=options.confidence,
-        share=options.share,
-        integer=options.integer,
-        nonnegative=options.nonnegative,
-        step=options.step,
-        floor=options.floor,
-        expect=_expected(options.expect),
-        sharpenable=options.sharpenable,
-    )
-    place = ledger_place(options) or DEFAULT
+    place = ledger_place(options) or DEFAULT_LEDGER
     with Ledger.open(place, trust=options.trust_ledger) as ledger:
         budget = Budget.of(ledger, options.dataset)
         if answer is None:
-            return Outcome(output=_priced(budget, question, options), notes=ledger.notes)
+            return Outcome(output=_priced(budget, asked, as_json=options.json), notes=ledger.notes)
 
         from pbdp.ledger.ask import Asked, ask
 
-        asked = ask(budget, question, answer, **paying_of(options, PayingFor))
-        if not isinstance(asked, Asked):
-            return _looked(asked, options, ledger.notes)
+        found = ask(budget, asked)
+        if not isinstance(found, Asked):
+            return _looked(found, asked, ledger.notes, as_json=options.json)
         if manifest is not None:
             with new_file(manifest, options.force) as file:
-                file.write(_release_file(asked, ledger, options).content())
-        return _outcome(asked, options, ledger.notes)
+                file.write(_release_file(found, asked, ledger, options.dataset).content())
+        return _outcome(found, asked, ledger.notes, as_json=options.json)
 
 
 def _manifest(options: argparse.Namespace) -> Path | None:
     """Where a record of the release goes; refused before anything is spent if it cannot."""
     if options.manifest is None:
         return None
-    if options.price or options.floor is not None:
-        got = "--price" if options.price else "--floor"
+    others = {"--price": options.price, "--floor": options.floor is not None}
+    others["--sharpenable"] = options.sharpenable
+    if got := ", ".join(name for name, given in others.items() if given):
         raise ContradictionError("--manifest", "used where one number is published by one plan", got)
     return checked_target(options.manifest, options.force, what="--manifest")
 
 
-def _release_file(asked: Asked, ledger: Ledger, options: argparse.Namespace) -> ReleaseFile:
+def _release_file(found: Asked, asked: AskRequest, ledger: Ledger, dataset: str) -> ReleaseFile:
     from pbdp.certificates.release_file import ReleaseFile, utc_now
 
-    entry = next(one for one in ledger.history(options.dataset) if one.key == asked.key)
-    paid = {"ledger": ledger.identity, "dataset": options.dataset, "key": asked.key}
+    entry = next(one for one in ledger.history(dataset) if one.key == found.key)
+    paid = {"ledger": ledger.identity, "dataset": dataset, "key": found.key}
     return ReleaseFile(
-        plan=asked.plan,
-        numbers={"": [float(asked.value)]},
+        plan=found.plan,
+        numbers={"": [float(found.value)]},
         created=utc_now(),
-        query=options.query,
-        paid=paid | {"sequence": entry.sequence, "blocks": blocks_of(options)},
+        query=asked.query,
+        paid=paid | {"sequence": entry.sequence, "blocks": asked.blocks},
     )
-
-
-def _expected(text: str | None) -> tuple[float, float] | None:
-    """A range as LOW..HIGH."""
-    if text is None:
-        return None
-    low, dots, high = text.partition("..")
-    if not dots:
-        raise InputError("--expect", "a range such as 100..1e6", repr(text))
-    return float_of("--expect", low), float_of("--expect", high)
-
-
-def _width(options: argparse.Namespace) -> Any:
-    width = width_of(vars(options), "--")
-    if not isinstance(width, str):
-        return width
-    try:
-        return float(width)
-    except ValueError:  # relative
-        return width
 
 
 def answer_of(options: argparse.Namespace) -> object:
@@ -175,34 +131,46 @@ def answer_of(options: argparse.Namespace) -> object:
     return typed_numbers([text], "NUMBER")[0]
 
 
-def _priced(budget: Budget, question: Question, options: argparse.Namespace) -> str:
+def _priced(budget: Budget, asked: AskRequest, *, as_json: bool) -> str:
     from pbdp.ledger.ask import choose
 
-    blocks = blocks_of(options)
-    if question.floor is not None:
+    blocks = asked.blocks
+    if asked.floor is not None:
         from pbdp.ledger.looks import LookPrice
 
-        price = LookPrice.of(budget, question, blocks)
-        return json_text("look-price", price.record()) if options.json else price.describe()
-    plan = choose(budget, question, blocks)
+        price = LookPrice.of(budget, asked, blocks)
+        return json_text("look-price", price.record()) if as_json else price.describe()
+    paid: dict[str, Any] = {}
+    if asked.sharpenable:
+        from pbdp.ledger.sharpening import Sharpening
+
+        looks = Sharpening.under(budget, asked, asked.key, blocks)
+        plan = looks.next_plan or looks.plans[-1]
+        if looks.next_plan is None:
+            advice = "The answer is as precise already; nothing is to be paid."
+            if not as_json:
+                return advice
+            paid = {"fits": True, "share": 0.0, "spent_after": budget.spent, "cost": {}, "advice": advice}
+    else:
+        plan = choose(budget, asked, blocks)
     found = budget.price(plan, blocks=blocks)
-    if options.json:
-        record = {"noise": plan.summary(), "guessed_right": plan.risk(), **found.record()}
+    if as_json:
+        record = {"noise": plan.summary(), "guessed_right": plan.risk(), **found.record(), **paid}
         return json_text("price", record)
     return f"{plan.summary()}.\n{plan.risk_words()}\n{found.describe()}"
 
 
-def _looked(looked: Looked, options: argparse.Namespace, notes: tuple[str, ...]) -> Outcome:
-    if not options.json:
+def _looked(looked: Looked, asked: AskRequest, notes: tuple[str, ...], *, as_json: bool) -> Outcome:
+    if not as_json:
         return Outcome(output=plain(looked.value), notes=(*looked.lines(), *notes), released=True)
-    number = int if looked.procedure.asked.integer else float
+    number = int if asked.integer else float
     record = {
         "released": number(looked.value),
         "low": number(looked.low),
         "high": number(looked.high),
         "confidence": looked.confidence,
-        "within": options.within,
-        "floor": options.floor,
+        "within": asked.within,
+        "floor": asked.floor,
         "complete": looked.complete,
         "looks": [
             {"value": number(look.value), "within": look.within, "share": look.share} for look in looked.looks
@@ -216,33 +184,34 @@ def _looked(looked: Looked, options: argparse.Namespace, notes: tuple[str, ...])
     return Outcome(output=json_text("looked", record), notes=notes, released=True)
 
 
-def _outcome(asked: Asked, options: argparse.Namespace, notes: tuple[str, ...]) -> Outcome:
-    plan = asked.plan
+def _outcome(found: Asked, asked: AskRequest, notes: tuple[str, ...], *, as_json: bool) -> Outcome:
+    plan = found.plan
     # what was typed is read as an exact number, which JSON does not know
     number = int if plan.grid.whole_outputs else float
-    if options.json:
+    if as_json:
         record = {
-            "released": number(asked.value),
-            "low": number(asked.low),
-            "high": number(asked.high),
-            "confidence": asked.confidence,
-            "within": plan.within,
+            "released": number(found.value),
+            "low": number(found.low),
+            "high": number(found.high),
+            "confidence": found.confidence,
+            "within": plan.within if found.joint is None else asked.within,
+            "joint": found.joint,
+            "averaged": found.averaged,
             "noise": plan.summary(),
             "epsilon": plan.epsilon,
             "delta": plan.delta,
             "guessed_right": plan.risk(),
-            "share": asked.share,
-            "spent": asked.spent,
-            "repeated": asked.repeated,
-            "key": asked.key,
+            "share": found.share,
+            "spent": found.spent,
+            "repeated": found.repeated,
+            "key": found.key,
         }
         return Outcome(output=json_text("ask", record), notes=notes, released=True)
-    paid = "paid for before" if asked.repeated else f"cost {percent_up(asked.share)} of the budget"
+    paid = "paid for before" if found.repeated else f"cost {percent_up(found.share)} of the budget"
     words = (
         f"{plan.summary()}.",
         plan.risk_words(),
-        f"The true answer is between {plain(asked.low)} and {plain(asked.high)}, with confidence "
-        f"{percent_down(asked.confidence)}.",
-        f"{paid[0].upper()}{paid[1:]}; {percent_up(asked.spent)} is spent now. Request key: {asked.key}",
+        *found.interval_lines(),
+        f"{paid[0].upper()}{paid[1:]}; {percent_up(found.spent)} is spent now. Request key: {found.key}",
     )
-    return Outcome(output=plain(asked.value), notes=(*words, *notes), released=True)
+    return Outcome(output=plain(found.value), notes=(*words, *notes), released=True)

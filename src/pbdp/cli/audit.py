@@ -6,11 +6,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from pbdp.cli.files import Outcome, json_text, picture_of
-from pbdp.cli.options import add, float_of, number_of, plan_in
+from pbdp.cli.options import add, float_of, plan_in
 from pbdp.cli.parser import Parser, whole
+from pbdp.errors import ContradictionError
+from pbdp.settings import number_of
 
 if TYPE_CHECKING:
-    from pbdp.audit.audit import Audit
+    from pbdp.audit.audit import Audit, Audited
 
 FAILED = 1
 
@@ -18,6 +20,8 @@ EXAMPLES = """examples:
   pbdp audit plan.json
   pbdp audit plan.json --draws 10000000 --plot audit.png
   pbdp audit plan.json --answer 0 --answer 1000 --json
+  pbdp audit choice.json
+  pbdp audit survey.json
 
 The exit code is 0 if nothing that was drawn contradicts the plan and 1 if something does. A true sampler
 fails with at most the probability 1 - CONFIDENCE.
@@ -28,8 +32,8 @@ def declare(parser: Parser) -> None:
     """What the command takes."""
     parser.set_defaults(doing="Checking the plan")
     parser.description = (
-        "Draw from the sampler at made-up answers and test everything a plan claims about the\n"
-        "numbers: privacy, accuracy, and the law itself. No private data are touched."
+        "Draw from the sampler at made-up answers and test what a plan, a choice or a survey claims:\n"
+        "privacy, accuracy, and the law itself. No private data are touched."
     )
     parser.epilog = EXAMPLES
     add(parser, "plan")
@@ -59,8 +63,9 @@ def run(options: argparse.Namespace) -> Outcome:
     given = None if options.answer is None else [_answer(text) for text in options.answer]
 
     from pbdp.audit.audit import CONFIDENCE, audit_plan
+    from pbdp.planning.plan import Plan
 
-    plan = plan_in(options)
+    plan = _plan(options)
     audit = audit_plan(
         plan,
         answers=given,
@@ -68,7 +73,7 @@ def run(options: argparse.Namespace) -> Outcome:
         confidence=CONFIDENCE if options.confidence is None else options.confidence,
         progress=lambda done, total: options.progress.tell("drawing number", done, total),
     )
-    if picture is not None:
+    if picture is not None and isinstance(plan, Plan):
         from pbdp.figures.audit_figure import draw_audit
         from pbdp.figures.canvas import save
 
@@ -78,6 +83,26 @@ def run(options: argparse.Namespace) -> Outcome:
     else:
         words = audit.describe() if options.explain else _summary(audit)
     return Outcome(output=words, code=0 if audit.passed else FAILED)
+
+
+def _plan(options: argparse.Namespace) -> Audited:
+    """What the file holds: a plan, one that chooses, or the configuration of a survey."""
+    from pbdp.json_records import record_in
+
+    record = record_in("plan", options.plan)
+    kind = record.get("format") if isinstance(record, dict) else None
+    if kind not in ("pbdp-choice", "pbdp-local"):
+        return plan_in(options)
+    for name in ("answer", "part", "neighbors", "plot"):
+        if getattr(options, name) is not None:
+            raise ContradictionError(f"--{name}", "left out for a choice or a survey", "one")
+    if kind == "pbdp-choice":
+        from pbdp.choosing.plan import plan_from_record
+
+        return plan_from_record(record, options.plan)
+    from pbdp.local.configuration import mechanism_of
+
+    return mechanism_of(record)
 
 
 def _summary(audit: Audit) -> str:

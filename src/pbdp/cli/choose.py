@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from pbdp.choosing.request import GIVEN, Asked, ChoiceRequest, ChooseRequest
 from pbdp.cli.files import Outcome, picture_of
-from pbdp.cli.options import add, add_budget, add_neighbors, check_budget, paying_of, target_of
-from pbdp.cli.parser import Parser, number, whole
+from pbdp.cli.options import add, add_ledger, check_budget, request_of, target_of
+from pbdp.cli.parser import Parser
 from pbdp.columns.files import FORMATS
-from pbdp.digits import delta_text, percent_down, percent_up, rounded_down, rounded_up
+from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
 from pbdp.errors import ContradictionError, InputError
-from pbdp.paying import PayingFor
+from pbdp.mechanism.neighbors import Neighbors
+from pbdp.paying import BUDGET
+from pbdp.settings import add_options
 
 if TYPE_CHECKING:
-    from pbdp.choosing.law import Asked
     from pbdp.choosing.plan import ChoicePlan
 
 EXAMPLES = """examples:
@@ -39,39 +40,11 @@ def declare(parser: Parser) -> None:
     parser.epilog = EXAMPLES
     parser.private = True
     parser.add_argument("file", metavar="SCORES", nargs="?", help="a file of scores, the same as --input")
-    given = parser.add_argument_group("options and their scores")
-    given.add_argument(
-        "--options", type=whole, metavar="K", help="how many options there are, to see the plan only"
-    )
-    add(given, "--input", "--column")
-    add(given, "--input-format", choices=FORMATS)
-    given.add_argument("--names", metavar="NAME", help="the column that names the options; IT IS PUBLIC")
-    accuracy = parser.add_argument_group("accuracy: two of width, confidence and epsilon")
-    add(accuracy, "--within", type=_width, help="how far below the best score the chosen one may be")
-    add(accuracy, "--confidence", "--epsilon")
-    add(
-        accuracy,
-        "--sensitivity",
-        help="the most that one person can change a score (they may change all of them)",
-    )
-    add(accuracy, "--integer", help="scores are whole numbers")
-    accuracy.add_argument(
-        "--rising",
-        "--monotone",
-        action="store_true",
-        help="adding a person never lowers a score (counts): half the epsilon",
-    )
-    accuracy.add_argument(
-        "--top",
-        type=whole,
-        default=1,
-        metavar="N",
-        help="choose N options, each close to the best that is left",
-    )
-    add(accuracy, "--delta", default=0.0, help="for --top: allow this delta, which can cost less epsilon")
-    add_neighbors(accuracy)
-    budget = parser.add_argument_group("budget")
-    add_budget(budget, PayingFor)
+    groups = add_options(Asked, parser, names=["options"])
+    add(groups[GIVEN], "--input")
+    add(groups[GIVEN], "--input-format", choices=FORMATS)
+    add_options(ChooseRequest, parser, groups=groups)
+    add_ledger(groups[BUDGET])
     output = parser.add_argument_group("output")
     output.add_argument("--dry-run", action="store_true", help="show the plan only; choose and spend nothing")
     add(output, "--output", help="write the plan as a .json file")
@@ -84,6 +57,7 @@ def run(options: argparse.Namespace) -> Outcome:
     options.format = None
     target = target_of(options, ("json",), read=[options.input])
     picture = picture_of(options)
+    asked = request_of(ChooseRequest, options, scores=None)
     scores = None if options.input is None else _scores(options)
 
     def write(plan: ChoicePlan) -> None:
@@ -93,36 +67,22 @@ def run(options: argparse.Namespace) -> Outcome:
         if picture is not None:
             plan.plot(picture)
 
-    from pbdp.choosing.law import Asked
-    from pbdp.choosing.search import plan_choice
-
-    asked = Asked(
-        options=options.options if scores is None else len(scores),
-        sensitivity=options.sensitivity,
-        integer=options.integer,
-        rising=options.rising,
-        top=options.top,
-        delta=options.delta,
-        neighbors=options.neighbors,
-    )
-    accuracy = {name: getattr(options, name) for name in ("within", "confidence", "epsilon")}
     if scores is not None and options.ledger is not None and not options.dry_run:
-        return _paid(asked, accuracy, scores, write, options)
-    plan = plan_choice(**asdict(asked), **accuracy)
+        return _paid(asked, scores, write, options)
+
+    from pbdp.choosing.search import choice_of
+
+    if scores is None:
+        plan = choice_of(request_of(ChoiceRequest, options))
+    else:
+        plan = choice_of(asked.choice(len(scores), asked.neighbors or Neighbors.ADD_REMOVE))
     write(plan)
     if scores is None or options.dry_run:
-        record = plan.record()
+        others = {"alternatives": [dict(one._asdict()) for one in plan.alternatives], "limit": plan.limit}
+        record = plan.record() | others
         return Outcome(output=json.dumps(record, allow_nan=False) if options.json else _plan_words(plan))
     option = plan.choose(scores, insecure_test_seed=options.insecure_test_seed)
     return _outcome(plan, option, {}, ("No ledger: other releases are not counted.",), options)
-
-
-def _width(text: str) -> float:
-    """A width of scores; a percentage is refused with what to write instead."""
-    if text.strip().endswith("%"):
-        rule = "a number in the unit of the scores, such as 50, as scores have no percentages"
-        raise argparse.ArgumentTypeError(f"must be {rule}; got {text!r}.")
-    return number(text)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -143,7 +103,7 @@ def _check(options: argparse.Namespace) -> None:
         raise ContradictionError("--names", "used with --column", "no --column")
     if options.names is not None and options.names == options.column:
         raise ContradictionError("--names", "another column than the scores'", "the same")
-    if options.ledger is not None and options.delta:
+    if options.ledger is not None and options.delta is not None:
         raise ContradictionError("--delta", "left out with a ledger", "one", "The budget has its own.")
 
 
@@ -167,22 +127,21 @@ def _scores(options: argparse.Namespace) -> dict[Any, Any]:
 
 
 def _paid(
-    asked: Asked,
-    accuracy: dict[str, float | None],
+    asked: ChooseRequest,
     scores: dict[Any, Any],
     write: Callable[[ChoicePlan], None],
     options: argparse.Namespace,
 ) -> Outcome:
-    from pbdp.choosing.paid import choose_paid, plan_within
+    from pbdp.choosing.choose import choose_paid, plan_within
     from pbdp.ledger import Ledger
     from pbdp.ledger.budget import Budget
 
-    paying = paying_of(options, PayingFor)
     with Ledger.open(options.ledger, trust=options.trust_ledger) as ledger:
         budget = Budget.of(ledger, options.dataset)
-        plan = plan_within(budget, asked, paying, **accuracy)
+        request = asked.choice(len(scores), asked.neighbors or budget.terms.neighbors)
+        plan = plan_within(budget, request, asked.payment)
         write(plan)
-        paid = choose_paid(budget, plan, scores, **paying)
+        paid = choose_paid(budget, plan, scores, **asked.payment)
         cost = "Paid for before" if paid.repeated else f"Cost {percent_up(paid.share)} of the budget"
         words = f"{cost}; {percent_up(paid.spent)} is spent now. Request key: {paid.key}"
         record = {"share": paid.share, "spent": paid.spent, "repeated": paid.repeated, "key": paid.key}
@@ -216,10 +175,7 @@ def _plan_words(plan: ChoicePlan) -> str:
     words = plan.describe()
     lines = [f"{words[0].upper()}{words[1:]}.", plan.risk_words(), "", "epsilon"]
     rows = [(rounded_up(plan.epsilon), f"{plan.law} (chosen)")]
-    for rival in plan.alternatives:
-        # all of them are at the plan's own, if it has one
-        at = f" (at delta {delta_text(rival.delta)})" if rival.delta and not plan.delta else ""
-        rows.append((rounded_up(rival.epsilon), f"{rival.name}{at}"))
+    rows += [(rounded_up(other.epsilon), other.name) for other in plan.alternatives]
     if plan.limit is not None:
         rows.append((rounded_down(plan.limit), "no mechanism can do with less"))
     if asked.picks > 1 and plan.epsilon_each is not None:

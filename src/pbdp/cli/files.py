@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -13,12 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pbdp.errors import ContradictionError, InputError
-from pbdp.json_records import LARGEST, content_of
+from pbdp.json_records import LARGEST, NotJsonError, content_of, json_of
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
 
 STANDARD = "-"
+# Of a TOML file: Python's reader takes half a second for so much, and minutes for a name of many parts.
+LARGEST_TOML = 2**20
+_LONG_NAME = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){20}""", re.ASCII)
 # Formats that columns of numbers are written in; `published_columns` has a writer for each of them.
 WRITTEN = ("csv", "json", "parquet")
 
@@ -50,9 +54,9 @@ def json_text(kind: str, record: Mapping[str, Any]) -> str:
 # ------------------------------------------------------------------------------------------ reading
 
 
-def text_in(what: str, path: Path | str) -> str:
+def text_in(what: str, path: Path | str, largest: int = LARGEST) -> str:
     """The text of a file that the user named as `what`."""
-    content = content_of(what, path)
+    content = content_of(what, path, largest=largest)
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
@@ -76,7 +80,9 @@ def toml_in(what: str, path: Path | str) -> dict[str, Any]:
     """The settings in a TOML file."""
     import tomllib
 
-    text = text_in(what, path)
+    text = text_in(what, path, LARGEST_TOML)
+    if _LONG_NAME.search(text):
+        raise InputError(what, "made of names of a few parts", path)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -84,6 +90,19 @@ def toml_in(what: str, path: Path | str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         # numbers of thousands of digits, lists in lists in lists
         raise InputError(what, "valid TOML of a usual size", path) from None
+
+
+def settings_in(path: Path | str) -> dict[str, Any]:
+    """The settings in a file, in JSON if it is named so and else in TOML."""
+    if Path(path).suffix.lower() != ".json":
+        return toml_in("file", path)
+    try:
+        record = json_of(content_of("file", path))
+    except NotJsonError:
+        record = None
+    if not isinstance(record, dict) or "format" in record:
+        raise InputError("file", "settings by name, as an object in JSON", path)
+    return record
 
 
 # ------------------------------------------------------------------------------------------ writing
@@ -103,12 +122,13 @@ def plan_out(plan: Plan, options: argparse.Namespace, target: Path | None, more:
         with new_file(target, options.force) as file:
             file.write(text.encode())
     if options.json:
-        from pbdp.planning.records import plan_record
+        from pbdp.planning.records import shown_record
 
-        return json.dumps(plan_record(plan), indent=2, allow_nan=False)
+        record = shown_record(plan, explain=options.explain)
+        return json.dumps(record, indent=2, allow_nan=False)
     from pbdp.cli.words.plans import plan_words
 
-    return plan_words(plan) + more + saved_words(options.output)
+    return plan_words(plan, explain=options.explain) + more + saved_words(options.output)
 
 
 def saved_words(name: str | None) -> str:

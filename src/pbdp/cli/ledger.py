@@ -13,28 +13,26 @@ from pbdp.accounting.risk import delta_words
 from pbdp.cli.files import Outcome, checked_target, json_text, lines_in, new_file, picture_of
 from pbdp.cli.ledger_keys import declare_keys
 from pbdp.cli.options import (
-    LEDGER_VARIABLE,
     add,
     add_budget,
     add_neighbors,
-    blocks_of,
     ledger_place,
     names_in,
     paying_of,
+    request_of,
 )
 from pbdp.cli.parser import Parser, share
 from pbdp.cli.words.layout import paragraph
 from pbdp.cli.words.ledgers import history_table, status_table, verification_words
 from pbdp.digits import delta_text, epsilon_text, percent_up
-from pbdp.errors import ContradictionError, InputError
-from pbdp.paying import PayingOnce
+from pbdp.errors import ContradictionError, InputError, shown
+from pbdp.paying import BUDGET, DEFAULT_LEDGER, LEDGER_VARIABLE, PayingOnce, Payment
+from pbdp.settings import add_options
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
     from pbdp.ledger.ledger import Ledger
-    from pbdp.planning.plan import Plan
 
-DEFAULT = "pbdp-ledger.db"
 FAULTY = 1
 
 EXAMPLES = f"""examples:
@@ -45,7 +43,7 @@ EXAMPLES = f"""examples:
   pbdp ledger reserve weekly.json:52 monthly.json:12 --dataset visits
 
 The ledger is the file or the PostgreSQL database (postgresql://...) that --ledger names, else the one in
-{LEDGER_VARIABLE}, else {DEFAULT} in this folder.
+{LEDGER_VARIABLE}, else {DEFAULT_LEDGER} in this folder.
 """
 
 
@@ -77,8 +75,6 @@ def declare(parser: Parser) -> None:
         help="disjoint blocks of PEOPLE, such as north,south: a release pays in the blocks that it reads. "
         "Days are not blocks, unless each person appears on only one",
     )
-    for before in ("--rule", "--order", "--plan"):
-        create.add_argument(before, action=_NoRule, help=argparse.SUPPRESS)
     add_neighbors(create)
     add(create, "--trust-ledger")
     create.add_argument("--note", help="a public remark")
@@ -93,10 +89,13 @@ def declare(parser: Parser) -> None:
 
     price = _part(parts, "price", _price, "what a plan would cost, and what would remain; spends nothing")
     price.add_argument(
-        "plans", metavar="PLAN[:TIMES]", nargs="+", help="plans, together as one step, such as weekly.json:52"
+        "plans",
+        metavar="PLAN[:TIMES]",
+        nargs="+",
+        help="plans, or query files of tables (.toml), together as one step: weekly.json:52 visits.toml",
     )
     add(price, "--dataset", help="default: every dataset")
-    add(price, "--blocks")
+    add_options(Payment, price, groups={BUDGET: price}, names=["blocks"])
 
     reserve = _part(parts, "reserve", _reserve, "pay for plans together and in advance, composed exactly")
     reserve.add_argument("plans", metavar="PLAN[:TIMES]", nargs="+", help="such as weekly.json:52")
@@ -111,9 +110,7 @@ def declare(parser: Parser) -> None:
         help="an export kept elsewhere: the ledger must begin with exactly its records",
     )
     verify.add_argument(
-        "--all",
-        action="store_true",
-        help="check everything again, even what this machine has already verified",
+        "--quiet", action="store_true", help="one line, for cron: exit code 0 if sound, 1 if not"
     )
 
     export = _part(parts, "export", _export, "every record as a line of JSON, to check elsewhere")
@@ -122,32 +119,14 @@ def declare(parser: Parser) -> None:
 
     declare_keys(parts, _part, _place)
 
-    recover = _part(parts, "recover", _recover, "open a ledger that was restored from a backup")
-    recover.add_argument(
+    repair = _part(parts, "repair", _repair, "go on with a ledger that is damaged, or came from a backup")
+    repair.add_argument(
         "--gap",
         choices=("known", "all"),
-        required=True,
-        help="how to count what is missing: what this machine knows to be spent, or everything",
+        default="known",
+        help="how to count what is missing: what this machine knows to be spent, and all where that is "
+        "not certain (known); or everything",
     )
-
-
-class _NoRule(argparse.Action):
-    """What budgets had before: a choice of rules."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,  # noqa: ARG002 - the interface
-        namespace: argparse.Namespace,  # noqa: ARG002
-        values: object,  # noqa: ARG002
-        option_string: str | None = None,
-    ) -> None:
-        raise ContradictionError(
-            str(option_string),
-            "left out",
-            "one",
-            "There is one rule now, which contains the others; plans that are fixed in advance are paid for "
-            "with `pbdp ledger reserve weekly.json:52`.",
-        )
 
 
 def _part(parts: Any, name: str, run: Any, words: str) -> argparse.ArgumentParser:
@@ -167,7 +146,7 @@ def _opened(options: argparse.Namespace) -> Ledger:
 
 
 def _place(options: argparse.Namespace) -> str:
-    return ledger_place(options) or DEFAULT
+    return ledger_place(options) or DEFAULT_LEDGER
 
 
 def _create(options: argparse.Namespace) -> Outcome:
@@ -213,19 +192,24 @@ def _create(options: argparse.Namespace) -> Outcome:
         )
 
 
-def plans_in(texts: Sequence[str]) -> list[tuple[Plan, int]]:
-    """PLAN or PLAN:TIMES, each."""
+def plans_in(texts: Sequence[str]) -> list[tuple[Any, int]]:
+    """PLAN or PLAN:TIMES, each; a query file of a table stands for its plan."""
     return [_times(text) for text in texts]
 
 
-def _times(text: str) -> tuple[Plan, int]:
+def _times(text: str) -> tuple[Any, int]:
     from pbdp.planning.plan import Plan
 
     path, colon, times = text.rpartition(":")
     if not colon or Path(text).exists():
         path, times = text, "1"
     if not times.isdecimal() or int(times) < 1:
-        raise InputError("PLAN", "a file, or FILE:TIMES, such as weekly.json:52", repr(text))
+        raise InputError("PLAN", "a file, or FILE:TIMES, such as weekly.json:52", shown(text))
+    if path.lower().endswith(".toml"):
+        from pbdp.cli.tables.asked import asked_of
+        from pbdp.cli.tables.query_file import settings_in
+
+        return asked_of(settings_in(Path(path)), Path(path).parent).query.plan(), int(times)
     return Plan.load(path), int(times)
 
 
@@ -293,7 +277,7 @@ def _history(options: argparse.Namespace) -> Outcome:
 def _price(options: argparse.Namespace) -> Outcome:
     from pbdp.ledger.budget import Budget
 
-    plans, blocks = plans_in(options.plans), blocks_of(options)
+    plans, blocks = plans_in(options.plans), request_of(Payment, options).blocks
     with _opened(options) as ledger:
         names = [options.dataset] if options.dataset else [state.name for state in ledger.datasets()]
         if not names:
@@ -329,14 +313,16 @@ def _verify(options: argparse.Namespace) -> Outcome:
     from pbdp.ledger.ledger import verify_ledger
 
     against = None if options.against is None else lines_in("--against", options.against)
-    found = verify_ledger(_place(options), everything=options.all, against=against)
+    found = verify_ledger(_place(options), against=against)
+    code = 0 if found.fault is None else FAULTY
+    if options.quiet:
+        return Outcome(output=verification_words(found).partition("\n")[0], code=code)
     output = (
         json_text("ledger-verification", asdict(found) | {"sound": found.sound})
         if options.json
         else verification_words(found)
     )
-    notes = () if options.json else found.notes
-    return Outcome(output=output, notes=notes, code=0 if found.fault is None else FAULTY)
+    return Outcome(output=output, notes=() if options.json else found.notes, code=code)
 
 
 def _export(options: argparse.Namespace) -> Outcome:
@@ -358,12 +344,12 @@ def _export(options: argparse.Namespace) -> Outcome:
     return Outcome(output=f"{count:,} lines in {options.output}")
 
 
-def _recover(options: argparse.Namespace) -> Outcome:
+def _repair(options: argparse.Namespace) -> Outcome:
     from pbdp.ledger import Ledger
 
-    with Ledger.recover(_place(options), options.gap) as ledger:
-        counted = "what this machine knew to be spent" if options.gap == "known" else "everything"
-        note = f"Recovered: the gap was counted as {counted}."
+    with Ledger.repair(_place(options), options.gap) as ledger:
+        notes = ledger.notes
         if options.json:
-            return Outcome(output=json_text("ledger-recovery", {"ledger": ledger.place, "gap": options.gap}))
-        return Outcome(output=note, notes=ledger.notes)
+            record = {"ledger": ledger.place, "gap": options.gap, "notes": list(notes)}
+            return Outcome(output=json_text("ledger-repair", record))
+        return Outcome(output="\n".join(notes))

@@ -6,7 +6,6 @@ What they name is read here too: numbers, a plan, a file to write to, the budget
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,18 +17,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from pbdp.cli.files import STANDARD, checked_target, new_file
-from pbdp.cli.parser import LONG_EXPONENT, how_to_write, number, share, whole
+from pbdp.cli.parser import number, share, whole
 from pbdp.digits import SHORT_TEXT, number_in
-from pbdp.errors import ContradictionError, InputError
+from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.paying import Paying, PayingFor
+from pbdp.paying import BUDGET, DEFAULT_LEDGER, LEDGER_VARIABLE, PayingOnce, Payment
+from pbdp.settings import Request, add_options, number_of, option_of
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
     from pbdp.planning.plan import Plan
 
-P = TypeVar("P", bound=Paying)
-LEDGER_VARIABLE = "PBDP_LEDGER"
+Q = TypeVar("Q", bound=Request)
+P = TypeVar("P", bound=PayingOnce)
 # Endings that say a format by another name.
 _ALSO = {"pq": "parquet", "txt": "csv"}
 
@@ -38,35 +38,8 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--part": {"metavar": "NAME", "help": "which part to look at, if the plan has several"},
     "survey": {"metavar": "SURVEY", "help": "a configuration written by `pbdp local plan -o`"},
     # an accuracy
-    "--within": {"metavar": "W", "help": "width: 5 (within 5), or 5%%+10 (within 5 %% plus 10)"},
-    "--below": {
-        "type": number,
-        "metavar": "B",
-        "help": "a lopsided width: at most B below the truth (default: any distance) ...",
-    },
-    "--above": {"type": number, "metavar": "A", "help": "... and at most A above it"},
-    "--range": {
-        "nargs": 2,
-        "type": number,
-        "metavar": ("LO", "HI"),
-        "help": "answers and outputs lie in LO..HI (give a width too, or --scale)",
-    },
-    "--scale": {"type": number, "metavar": "S", "help": "noise scale for --range without a width"},
     "--confidence": {"type": share, "metavar": "P", "help": "how often it must hold: 0.9 or 90%%"},
     # answers
-    "--sensitivity": {
-        "type": number,
-        "required": True,
-        "metavar": "D",
-        "help": "the most that one person can change the answer",
-    },
-    "--integer": {"action": "store_true", "help": "answers are whole numbers"},
-    "--nonnegative": {"action": "store_true", "help": "answers are 0 or more (with --within 5%%+10)"},
-    "--step": {
-        "type": number,
-        "metavar": "STEP",
-        "help": "the step of the grid for real answers (default: pbdp finds one)",
-    },
     "--neighbors": {
         "choices": list(Neighbors),
         "help": "refuse the plan unless its neighbors are of this kind",
@@ -92,21 +65,13 @@ _SHARED: dict[str, dict[str, Any]] = {
     # who counts
     "--ledger": {
         "metavar": "FILE_OR_URL",
-        "help": f"where the budget is kept (default: ${LEDGER_VARIABLE})",
+        "help": f"where the budget is kept (default: ${LEDGER_VARIABLE}, else {DEFAULT_LEDGER} here)",
     },
     "--dataset": {"metavar": "NAME", "help": "the dataset whose budget pays; needed with a ledger"},
-    "--blocks": {
-        "metavar": "NAMES",
-        "help": "the blocks of people that are read, such as north,south; only they pay (default: all)",
-    },
-    "--key": {
-        "help": "a name for this request: repeating it gives the same answer at no cost",
-    },
     "--trust-ledger": {
         "action": "store_true",
         "help": "use a ledger that this machine has not seen before, or that has replaced another",
     },
-    "--query": {"metavar": "TEXT", "help": "what was asked, for the history; it is public"},
     # what is written
     "--output": {"metavar": "FILE"},
     "--format": {},
@@ -122,8 +87,6 @@ _SHARED: dict[str, dict[str, Any]] = {
 _SHORT = {"--output": "-o"}
 # What says who pays, and how, in the order of help.
 _BUDGET = ("--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
-# What options were called before; it still works, and is not shown.
-_BEFORE = {"--neighbors": "--neighbours"}
 
 
 def _dest(name: str) -> str:
@@ -137,24 +100,26 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None
         settings = _SHARED[name] | changes
         flags = (_SHORT[name], name) if name in _SHORT else (name,)
         parser.add_argument(*flags, **settings)
-        if name in _BEFORE:
-            hidden = {"dest": _dest(name), "help": argparse.SUPPRESS, "default": argparse.SUPPRESS}
-            parser.add_argument(_BEFORE[name], **(settings | hidden))
 
 
-def add_budget(parser: argparse._ActionsContainer, words: type[Paying], *, needed: bool = False) -> None:
+def add_budget(parser: Any, words: type[PayingOnce], *, needed: bool = False) -> None:
     """Declare who pays, and what such a payment says; `needed` where nothing is done without a budget."""
-    left_out = PayingFor.__annotations__.keys() - words.__annotations__.keys()
-    for name in _BUDGET:
-        # the parts of `pbdp ledger` have one already
-        if _dest(name) not in left_out and name not in parser._option_string_actions:
-            add(parser, name, **({"required": True} if needed and name == "--dataset" else {}))
+    add_options(Payment, parser, groups={BUDGET: parser}, names=words.__annotations__)
+    add_ledger(parser, needed=needed)
+
+
+def add_ledger(parser: argparse._ActionsContainer, *, needed: bool = False) -> None:
+    """Declare whose budget pays; `needed` where nothing is done without one."""
+    if "--ledger" not in parser._option_string_actions:  # the parts of `pbdp ledger` have one already
+        add(parser, "--ledger")
+    add(parser, "--trust-ledger")
+    add(parser, "--dataset", required=needed)
 
 
 def paying_of(options: argparse.Namespace, words: type[P]) -> P:
     """What the options of `add_budget` say of a payment."""
-    said = {name: getattr(options, name) for name in words.__annotations__}
-    return cast("P", said | {"blocks": blocks_of(options)})
+    payment = request_of(Payment, options).payment
+    return cast("P", {name: value for name, value in payment.items() if name in words.__annotations__})
 
 
 def add_neighbors(
@@ -239,20 +204,22 @@ def _writable(target: Target) -> Target:
     return target
 
 
-def width_of(given: Mapping[str, Any], mark: str = "") -> Any:
-    """The width that is stated: one for both sides, or one below and one above; None if there is none."""
-    within, below, above = (given.get(name) for name in ("within", "below", "above"))
-    if below is None and above is None:
-        return within
-    if within is not None:
-        raise InputError(
-            f"{mark}below and {mark}above",
-            f"given without {mark}within",
-            "both",
-            f"Use {mark}within 5 for the same width on both sides.",
-        )
-    # a side that is left out does not count
-    return math.inf if below is None else below, math.inf if above is None else above
+def request_of(
+    kind: type[Q], options: argparse.Namespace, file: Mapping[str, Any] | None = None, **more: object
+) -> Q:
+    """The request that the options make, with what a file says of it; none may say what the other does.
+
+    `more` is what no option says.
+    """
+    names = [name for name, own in kind.settings().items() if own.option]
+    texts = {name: text for name in names if (text := getattr(options, name, None)) is not None}
+    given = kind.typed(texts, private=options.parser.private)
+    if file is None:
+        return kind(**given, **more)
+    for name in given:
+        if name in file:
+            raise ContradictionError(option_of(name), "left out, as FILE says it", shown(given[name]))
+    return kind.read({**file, **given})
 
 
 def names_in(text: str | None) -> list[str]:
@@ -260,28 +227,12 @@ def names_in(text: str | None) -> list[str]:
     return [] if text is None else [name.strip() for name in text.split(",")]
 
 
-def blocks_of(options: argparse.Namespace) -> list[str] | None:
-    """The blocks that are named, or None for all of them."""
-    return None if options.blocks is None else names_in(options.blocks)
-
-
-def number_of(name: str, text: str) -> int | Fraction:
-    """A number of the command line as it was written, exactly; whole ones as such."""
-    try:
-        if LONG_EXPONENT.search(text):
-            raise ValueError
-        exact = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise InputError(name, "a finite number", repr(text), how_to_write(text)) from None
-    return int(exact) if exact.denominator == 1 else exact
-
-
 def float_of(name: str, text: str) -> float:
     """A number of the command line as the nearest float."""
     try:
         return float(number_of(name, text))
     except OverflowError:
-        raise InputError(name, "a finite number", repr(text)) from None
+        raise InputError(name, "a finite number", shown(text)) from None
 
 
 def typed_numbers(texts: list[str], what: str = "NUMBER") -> list[int | Decimal | Fraction]:
@@ -321,6 +272,8 @@ def check_budget(options: argparse.Namespace, *more: str, spends: bool = True) -
     named = options.ledger is not None
     if spends or named or options.dataset is not None:
         options.ledger = ledger_place(options)
+    if options.ledger is None and options.dataset is not None:
+        options.ledger = DEFAULT_LEDGER
     if options.ledger is None:
         for name in (*_BUDGET, *more):
             if getattr(options, _dest(name), None) not in (None, False):

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from pbdp.errors import InputError, PbdpError, did_you_mean, without_passwords
+from pbdp.settings import LONG_EXPONENT, NotGivenError, either, how_to_write
 
 # How values are repeated, here and by argparse.
 _REPEATED = re.compile(r"; got .*|: ignored explicit argument .*|'.*'", re.DOTALL)
@@ -25,13 +26,11 @@ _NO_VALUE = re.compile(r"expected (one|\d+|at least one) arguments?")
 # A parameter with its value, as messages of the library write them.
 _PARAMETER = re.compile(r"(?<![\w?&-])([a-z_]+)=(True\b|\"[^\"]*\"|'[^']*'|[\w.%+/-]*[\w%])")
 # Parameters whose options have another name.
-_CALLED = {"trust": "trust_ledger", "families": "family"}
+_CALLED = {"trust": "trust_ledger"}
 _BETWEEN_NAMES = re.compile(r"(,? and | or |, )")
-# Written out, such a number would fill the memory.
-LONG_EXPONENT = re.compile(r"[eE][+-]?[\d_]{4}")
-# 1,234 and 1,234,567.5; 0,9 and 12,5
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_COMMA = re.compile(r"[+-]?\d*,\d+")
+
+
+_Formatter = argparse.RawDescriptionHelpFormatter
 
 
 class UsageError(PbdpError):
@@ -50,8 +49,10 @@ class Parser(argparse.ArgumentParser):
     `instead` says what to do in place of options that people expect here and that are not.
     """
 
+    _shows_help = False
+
     def __init__(self, *, module: str | None = None, **settings: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
+        super().__init__(formatter_class=_Formatter, allow_abbrev=False, **settings)
         self.private = False
         self.instead: dict[str, str] = {}
         self._module = module
@@ -64,6 +65,15 @@ class Parser(argparse.ArgumentParser):
         parsers = self.add_subparsers(title=title, dest="command", metavar="COMMAND", required=True)
         for name, words in commands.items():
             parsers.add_parser(name, help=words, module=f"{package}.{name}")
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        """As in argparse, which asks for one with every option; printed ones look at the terminal."""
+        return _Formatter(prog=self.prog, width=None if self._shows_help else 80)
+
+    def format_help(self) -> str:
+        """As in argparse, as wide as the terminal."""
+        self._shows_help = True
+        return super().format_help()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As in argparse; unknown options are told first, as what is missing may stand behind one."""
@@ -118,6 +128,9 @@ class Parser(argparse.ArgumentParser):
             if several[action.dest] == 1 and action.dest not in elsewhere
         }
         flags |= {name: flags[dest] for name, dest in _CALLED.items() if dest in flags}
+        if isinstance(error, NotGivenError):
+            missing = error.missing.items()
+            return "; ".join(f"{flags.get(name, name)} is missing: {words}" for name, words in missing) + "."
         if isinstance(error, InputError) and text.startswith(error.name):
             words = _BETWEEN_NAMES.split(error.name)
             if set(words[::2]) <= set(flags):
@@ -160,13 +173,13 @@ class Parser(argparse.ArgumentParser):
         near = did_you_mean(str(value), choices)
         if isinstance(action, argparse._SubParsersAction):
             self.error(_joined(f"there is no command {value!r}.", near or f"There are {', '.join(choices)}."))
-        raise argparse.ArgumentError(action, _joined(f"must be {_either(choices)}; got {value!r}.", near))
+        raise argparse.ArgumentError(action, _joined(f"must be {either(choices)}; got {value!r}.", near))
 
     def _missing(self, names: str) -> str:
         """What is needed and not there, and what it is."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction) and action.metavar == names:
-                return f"a command is missing: {_either(list(action.choices))}"
+                return f"a command is missing: {either(list(action.choices))}"
         if ", " not in names:
             return f"{names} is missing: {self._meaning(names)}."
         return f"missing: {', '.join(f'{name} ({self._meaning(name)})' for name in names.split(', '))}."
@@ -187,10 +200,6 @@ class Parser(argparse.ArgumentParser):
         command.declare(self)
         if hasattr(command, "run"):
             self.set_defaults(run=command.run)
-
-
-def _either(choices: Sequence[str]) -> str:
-    return choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"
 
 
 def _joined(*sentences: str) -> str:
@@ -232,14 +241,3 @@ def whole(text: str) -> int:
             f"must be a whole number; got {text!r}. {how_to_write(text)}".strip()
         )
     return int(exact)
-
-
-def how_to_write(text: str) -> str:
-    """A sentence on how a number is written here, for text that has commas or per cent signs."""
-    text = text.strip()
-    if _THOUSANDS.fullmatch(text):
-        point = f", or {text.replace(',', '.')}" if text.count(",") == 1 and "." not in text else ""
-        return f"Write {text.replace(',', '')} without the comma{point}."
-    if _COMMA.fullmatch(text):
-        return f"Write {text.replace(',', '.')} with a point."
-    return ""

@@ -14,18 +14,18 @@ from pbdp.cli.options import (
     add,
     add_budget,
     add_written,
-    blocks_of,
     check_budget,
     paying_budget,
     paying_of,
     plan_in,
+    request_of,
     target_of,
     typed_numbers,
 )
 from pbdp.cli.parser import Parser, share
 from pbdp.columns.files import FORMATS
 from pbdp.errors import ContradictionError, InputError, did_you_mean
-from pbdp.paying import PayingFor
+from pbdp.paying import PayingFor, Payment
 
 if TYPE_CHECKING:
     from pbdp.cli.words.releases import Publication
@@ -182,7 +182,7 @@ def _published(
             if options.manifest is not None:
                 from pbdp.certificates.release_file import payment
 
-                record = payment(paid.reservation, blocks_of(options))
+                record = payment(paid.reservation, request_of(Payment, options).blocks)
     drawn = np.split(values.astype(np.float64, copy=False), np.cumsum(counts)[:-1])
     publication = Publication(
         plan=plan,

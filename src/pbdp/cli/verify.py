@@ -151,7 +151,7 @@ def _comparison(options: argparse.Namespace) -> Verified:
     from pbdp.ledger import Ledger
 
     plan, published = read(options.manifest)
-    if options.ledger is not None and not published:
+    if options.ledger is not None and published is None:
         raise _nothing_to_find()
     with nullcontext() if options.ledger is None else Ledger.open(options.ledger) as ledger:
         checks = verify_comparison(plan, published, ledger)

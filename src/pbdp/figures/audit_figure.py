@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.audit.audit import Audit, PartAudit
+from pbdp.audit.audit import Audit
 from pbdp.audit.fit import LEAST_EXPECTED, pooled
+from pbdp.audit.part import PartAudit
 from pbdp.audit.samples import Sample, acceptable, answer_text
 from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
 from pbdp.figures.canvas import COLORS, new_figure, say
 from pbdp.planning.plan import Plan
-from pbdp.planning.vectors.spherical import SphericalDesign
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,10 +34,6 @@ KINDS = {
     "frequency": "more frequent in a first part",
     "lowest bits": "by lowest bits",
 }
-
-
-# What a sample counts, on the axis.
-SHOWN = {"": "published number", "length ": "length of the noise"}
 
 
 def draw_audit(audit: Audit, plan: Plan) -> Figure:
@@ -69,11 +65,9 @@ def draw_audit(audit: Audit, plan: Plan) -> Figure:
 
 
 def _accepted(plan: Plan, answer: int | float) -> tuple[float, float] | None:
-    """What meets the requirement, by itself: numbers, or lengths of noise; a part of a sum does not."""
+    """Which numbers meet the requirement by themselves; none where it is for a sum over coordinates."""
     coordinates = plan.requirement.coordinates
-    if coordinates is None or coordinates.norm == "linf":
-        return acceptable(plan, answer)
-    return (0.0, plan.requirement.half_width) if isinstance(plan.mechanism, SphericalDesign) else None
+    return acceptable(plan, answer) if coordinates is None or coordinates.norm == "linf" else None
 
 
 def _frequencies(panel: Axes, sample: Sample, plan: Plan) -> None:
@@ -113,7 +107,7 @@ def _frequencies(panel: Axes, sample: Sample, plan: Plan) -> None:
     per = "" if size == 1 else f", mean of {size} neighbors"
     panel.set(
         title=f"Drawn at answer {answer_text(sample.answer)}, and the law",
-        xlabel=SHOWN[sample.what],
+        xlabel="published number",
         xlim=(left, right),
         ylabel=f"share of draws{per}",
         yscale="log",
@@ -148,7 +142,7 @@ def _deviations(panel: Axes, samples: list[Sample]) -> None:
     furthest = max(1.3 * float(np.max(np.abs(panel.get_ylim()))), 5.5)
     panel.set(
         title="Deviation from the law",
-        xlabel=SHOWN[samples[0].what],
+        xlabel="published number",
         ylabel="standard errors",
         ylim=(-furthest, furthest),
     )

@@ -14,8 +14,8 @@ from pbdp.planning.pricing import Terms
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from pbdp.ledger.fold import DatasetState
     from pbdp.ledger.record import Entry
-    from pbdp.ledger.snapshot import DatasetState
 
 
 # Releases that are named, of all budgets, and characters of a name.

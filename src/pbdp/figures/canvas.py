@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pbdp.errors import InputError, MissingPackageError
+from pbdp.json_records import place_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +98,7 @@ def checked_path(name: str) -> Path:
 def saved(figure: Figure, path: str | Path | None) -> Figure:
     """The figure, written to a file if one is named."""
     if path is not None:
-        save(figure, checked_path(str(path)))
+        save(figure, checked_path(str(place_of("plot", path))))
     return figure
 
 

@@ -18,11 +18,9 @@ from pbdp.planning.plan import Part, Plan
 
 if TYPE_CHECKING:
     from pbdp.choosing.plan import ChoicePlan
-    from pbdp.comparing.compared import Compared
-    from pbdp.comparing.plan import ComparisonPlan
+    from pbdp.comparing.plan import Compared, ComparisonPlan
     from pbdp.ledger.budget import Budget
-    from pbdp.local.estimate import Estimate
-    from pbdp.local.plan import LocalPlan
+    from pbdp.local import Estimate, LocalPlan
     from pbdp.tables.plan import TablePlan
     from pbdp.tables.table import ReleasedTable
 
@@ -219,23 +217,19 @@ def choice_bars(plan: ChoicePlan) -> list[Bar]:
 
 def comparison_card(plan: ComparisonPlan) -> str:
     """What is compared, and how wide intervals are with noise and without it."""
-    noisy, clear = plan.asked.widths(plan.analysis)[-1], plan.asked.widths(plan.asked.without)[-1]
+    noisy, clear = plan.asked.width(plan.analysis), plan.asked.width(plan.asked.without)
     rows = [
         Bar(name="with noise", value=noisy, digits=f"{noisy:.4g}", own=True),
         Bar(name="without noise", value=clear, digits=f"{clear:.4g}"),
     ]
-    title = "interval, plus and minus" + (" at the last look" if plan.looks > 1 else "")
-    return card("Comparison", plan.describe().split("\n"), bars(rows, title=title, width=460))
+    picture = bars(rows, title="interval, plus and minus", width=460)
+    return card("Comparison", plan.describe().split("\n"), picture)
 
 
 def compared_card(found: Compared) -> str:
-    """What was found, and the interval of every look."""
-    entries = [*found.intervals[:-1], found.last]
-    names = (
-        [f"look {look}" for look in range(1, len(entries) + 1)] if found.plan.looks > 1 else [found.measure]
-    )
-    values = [np.array([entry[place] for entry in entries[-MOST_ROWS:]]) for place in (1, 2, 3)]
-    picture = _dotted(names[-MOST_ROWS:], values[0], values[1], values[2], f"{found.measure}, with interval")
+    """What was found, and the interval."""
+    estimate, low, high = (np.array([number]) for number in (found.estimate, found.low, found.high))
+    picture = _dotted([found.measure], estimate, low, high, f"{found.measure}, with interval")
     words = found.summary()
     return card("Comparison", [f"{words[0].upper()}{words[1:]}.", f"{found.cost()}."], picture)
 

@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.comparing.compared import Compared
-from pbdp.comparing.plan import ComparisonPlan
+from pbdp.comparing.plan import Compared, ComparisonPlan
 from pbdp.digits import percent_down, percent_up, rounded_up
 from pbdp.figures.canvas import COLORS, DASHES, new_figure
-from pbdp.noise.kernel import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Changes at which the power is computed (fewer for several looks), from none to so many widths.
-POINTS, FEW_POINTS, WIDTHS = 25, 13, 2.2
+# Changes at which the power is computed, from none to so many widths.
+POINTS, WIDTHS = 13, 2.2
 WITH, WITHOUT = "with noise", "without noise"
 
 
@@ -31,18 +29,18 @@ def plan_figure(plan: ComparisonPlan) -> Figure:
     return figure
 
 
-def half_widths(plan: ComparisonPlan) -> tuple[Array, Array]:
-    """Half the width of the interval at every look, as planned: with noise and without it."""
+def half_widths(plan: ComparisonPlan) -> tuple[float, float]:
+    """Half the width of the interval, as planned: with noise and without it."""
     asked = plan.asked
-    return np.array(asked.widths(plan.analysis)), np.array(asked.widths(asked.without))
+    return asked.width(plan.analysis), asked.width(asked.without)
 
 
 def _power(panel: Axes, plan: ComparisonPlan) -> None:
     asked = plan.asked
     base = asked.planned[1]
-    reach = half_widths(plan)[0][-1] * (base if asked.measure == "ratio" else 1.0)
+    reach = half_widths(plan)[0] * (base if asked.measure == "ratio" else 1.0)
     furthest = min(max(asked.lift, WIDTHS * reach), asked.most_change)
-    changes = np.linspace(0, furthest, POINTS if plan.looks == 1 else FEW_POINTS)
+    changes = np.linspace(0, furthest, POINTS)
     for place, (analysis, name) in enumerate(((plan.analysis, WITH), (asked.without, WITHOUT))):
         found = [100 * asked.power(analysis, base + change, base) for change in changes.tolist()]
         panel.plot(changes, found, color=COLORS[place], linestyle=DASHES[place], label=name)
@@ -71,23 +69,7 @@ def _widths(panel: Axes, plan: ComparisonPlan) -> None:
     noisy, clear = half_widths(plan)
     unit = "of the ratio, on logarithms" if plan.asked.measure == "ratio" else "of the difference"
     panel.set(title=f"Intervals {unit}: plus and minus")
-    if plan.looks > 1:
-        looks = np.arange(1, plan.looks + 1)
-        for place, (widths, name) in enumerate(((noisy, WITH), (clear, WITHOUT))):
-            panel.plot(
-                looks,
-                widths,
-                color=COLORS[place],
-                linestyle=DASHES[place],
-                marker="o",
-                markersize=3,
-                label=name,
-            )
-        panel.legend(frameon=False, fontsize=10)
-        panel.set(xlabel="look", ylim=(0, None), xlim=(0.5, plan.looks + 0.5))
-        panel.locator_params(axis="x", integer=True)
-        return
-    rows = [(WITH, noisy[0], COLORS[0]), (WITHOUT, clear[0], "0.7")]
+    rows = [(WITH, noisy, COLORS[0]), (WITHOUT, clear, "0.7")]
     for place, (_, width, color) in enumerate(rows):
         panel.barh(place, width, height=0.6, color=color)
         panel.annotate(f"{width:.4g}", (width, place), xytext=(5, 0), textcoords="offset points", va="center")
@@ -102,46 +84,26 @@ def _widths(panel: Axes, plan: ComparisonPlan) -> None:
         xycoords="axes fraction",
         fontsize=10,
     )
-    panel.set(xlim=(0, 1.3 * max(noisy[0], clear[0])), ylim=(3.2, -0.8))
+    panel.set(xlim=(0, 1.3 * max(noisy, clear)), ylim=(3.2, -0.8))
 
 
 def compared_figure(found: Compared) -> Figure:
-    """The interval of every look, and where no difference would be."""
-    plan = found.plan
-    figure, (panel,) = new_figure(1, 1, width=8.4, height=4.4 if plan.looks > 1 else 2.6)
-    entries = [*found.intervals[:-1], found.last]
-    words = "difference of" if found.measure == "difference" else "ratio of"
-    if plan.looks > 1:
-        for look, entry in enumerate(entries, start=1):
-            color = COLORS[1] if found.decided and look == found.look else COLORS[0]
-            high = min(entry.high, _cap(found))
-            panel.plot([look, look], [entry.low, high], color=color, linewidth=2)
-            panel.plot([look], [entry.estimate], "o", color=color, markersize=5)
-        panel.axhline(found.none, color="#000000", linewidth=1)
-        panel.set(
-            xlabel="look",
-            ylabel=f"{words} the two {plan.asked.kind}",
-            xlim=(0.5, plan.looks + 0.5),
-        )
-        panel.locator_params(axis="x", integer=True)
-    else:
-        entry = entries[0]
-        noisy, clear = half_widths(plan)
-        share = clear[0] / noisy[0]
-        for place, (part, color) in enumerate(((1.0, COLORS[0]), (share, "0.7"))):
-            low = entry.estimate - part * (entry.estimate - entry.low)
-            high = entry.estimate + part * (min(entry.high, _cap(found)) - entry.estimate)
-            panel.plot([low, high], [place, place], color=color, linewidth=4, solid_capstyle="butt")
-            panel.plot([entry.estimate], [place], "o", color=color, markersize=7)
-        panel.axvline(found.none, color="#000000", linewidth=1)
-        panel.set_yticks([0, 1], ["published", "as wide without noise"])
-        panel.set(ylim=(1.7, -0.7), xlabel=f"{words} the two {plan.asked.kind}")
+    """The interval, how wide it would be without noise, and where no difference would be."""
+    figure, (panel,) = new_figure(1, 1, width=8.4, height=2.6)
+    interval = found.interval
+    noisy, clear = half_widths(found.plan)
+    for place, (part, color) in enumerate(((1.0, COLORS[0]), (clear / noisy, "0.7"))):
+        low = interval.estimate - part * (interval.estimate - interval.low)
+        high = interval.estimate + part * (min(interval.high, _cap(found)) - interval.estimate)
+        panel.plot([low, high], [place, place], color=color, linewidth=4, solid_capstyle="butt")
+        panel.plot([interval.estimate], [place], "o", color=color, markersize=7)
+    panel.axvline(found.none, color="#000000", linewidth=1)
+    panel.set_yticks([0, 1], ["published", "as wide without noise"])
+    panel.set(ylim=(1.7, -0.7), xlabel=f"{found.measure} of the two {found.plan.asked.kind}")
     first, second = (f"{level:.4g}" for level in found.levels)
     verdict = "a difference is found" if found.decided else "no difference is found"
-    figure.suptitle(
-        f"{first} and {second}: {verdict}, p-value {rounded_up(found.p_value, 2)}"
-        + (f" (look {found.look} of {plan.looks})" if plan.looks > 1 else "")
-    )
+    rare = "" if found.p_value is None else f", p-value {rounded_up(found.p_value, 2)}"
+    figure.suptitle(f"{first} and {second}: {verdict}{rare}")
     return figure
 
 

@@ -9,11 +9,16 @@ import numpy as np
 
 from pbdp.digits import percent_down, rounded_down, rounded_up
 from pbdp.figures.canvas import COLORS, new_figure, say
-from pbdp.local.distribution import Distribution
-from pbdp.local.estimate import Estimate
-from pbdp.local.goal import LeastError, LeastMeanError, ReportWithin
-from pbdp.local.plan import Candidate, LocalPlan
-from pbdp.local.shape import LeastShapeError
+from pbdp.local import (
+    Distribution,
+    Estimate,
+    LeastError,
+    LeastMeanError,
+    LeastShapeError,
+    LocalPlan,
+    ReportWithin,
+)
+from pbdp.local.plan import Candidate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +101,7 @@ def draw_comparison(plan: LocalPlan) -> Figure:
     panel.barh(places, lengths, color=[COLORS[0], *(["0.7"] * (len(entries) - 1))])
     for place, length in zip(places, lengths, strict=True):
         panel.annotate(f" {rounded_up(length)}", (length, place), va="center")
-    panel.set_yticks(places, [entry.family for entry in entries])
+    panel.set_yticks(places, [entry.name for entry in entries])
     if plan.limit is not None and plan.limit.value > 0:
         panel.axvline(plan.limit.value, color=COLORS[1], lw=1.5)
         panel.annotate(
@@ -107,7 +112,7 @@ def draw_comparison(plan: LocalPlan) -> Figure:
             color=COLORS[1],
             fontsize=10,
         )
-    panel.set(xlabel=_axis(plan), title=f"Chosen: {plan.chosen.family}, epsilon {rounded_up(plan.epsilon)}")
+    panel.set(xlabel=_axis(plan), title=f"Chosen: {plan.chosen.name}, epsilon {rounded_up(plan.epsilon)}")
     panel.margins(x=0.15)
     return figure
 

@@ -10,7 +10,6 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,17 +18,17 @@ from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.filters.steps import design_release
 from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.errors import PbdpError
-from pbdp.figures.canvas import COLORS, DASHES, name_ends, new_figure, save
+from pbdp.figures.canvas import COLORS, DASHES, name_ends, new_figure
 from pbdp.figures.cards import epsilon_bars
 from pbdp.figures.svg import Bar
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.limit.of_plan import limit_of
+from pbdp.planning.candidates import BOOSTED
+from pbdp.planning.limit.closed_form import limit_of
 from pbdp.planning.plan import Part, Plan, number_design
-from pbdp.planning.planner import certified_like
+from pbdp.planning.planner import certified_laws
 from pbdp.planning.together.joint import noise_epsilon, release_of
-from pbdp.planning.vectors.ask import vector_plan
-from pbdp.planning.vectors.spherical import SphericalDesign
+from pbdp.planning.vectors.plan import vector_plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,13 +42,6 @@ POINTS = 9
 EXAMPLE_ANSWER = 1000
 # Characters of a name on one line.
 NAME_WIDTH = 22
-# Lengths of vectors are shown up to so many times the width, in cells.
-LENGTHS, CELLS = 2.0, 200
-
-
-def draw_plan(plan: Plan, path: Path, *, full: bool = False) -> None:
-    """Draw a plan into a file."""
-    save(plan_figure(plan, full=full), path)
 
 
 def plan_figure(plan: Plan, *, full: bool = False) -> Figure:
@@ -77,6 +69,8 @@ def _distinct(plan: Plan) -> list[AnyDesign]:
     """The chosen noise and the best others, each some per cent further; lines that tie hide each other."""
     found, last = [plan.mechanism], plan.epsilon
     for entry in plan.others:
+        if isinstance(entry.design, Design) != isinstance(plan.mechanism, Design):
+            continue  # curves of one kind
         if entry.certificate.epsilon > APART * last:
             found.append(entry.design)
             last = entry.certificate.epsilon
@@ -130,45 +124,28 @@ def bars(panel: Axes, rows: Sequence[Bar]) -> None:
 
 
 def _noise(panel: Axes, part: Part) -> None:
-    """The probability of each output around an answer, or of each length, with the region shaded."""
+    """The probability of each output around an answer, with the region shaded."""
     requirement = part.requirement
     coordinates = requirement.coordinates
-    if isinstance(part.design, SphericalDesign):
-        _length(panel, part, part.design)
+    low, high = (requirement.bounds or requirement.region).answers
+    answer = EXAMPLE_ANSWER if low <= EXAMPLE_ANSWER <= high else int((low + high) / 2)
+    law = part.law_at(answer)
+    below, above = (float(offset) for offset in requirement.region.offsets(float(answer)))
+    kept = law.probability > 1e-3 * law.probability.max()
+    # a sum over the coordinates says nothing of one of them
+    if coordinates is None or coordinates.norm == "linf":
+        _shade(panel, answer - below, answer + above)
+    if np.count_nonzero(kept) <= 120:
+        panel.vlines(law.output[kept], 0, law.probability[kept], color=COLORS[0], lw=3)
     else:
-        low, high = (requirement.bounds or requirement.region).answers
-        answer = EXAMPLE_ANSWER if low <= EXAMPLE_ANSWER <= high else int((low + high) / 2)
-        law = part.law_at(answer)
-        below, above = (float(offset) for offset in requirement.region.offsets(float(answer)))
-        kept = law.probability > 1e-3 * law.probability.max()
-        # a sum over the coordinates says nothing of one of them
-        if coordinates is None or coordinates.norm == "linf":
-            _shade(panel, answer - below, answer + above)
-        if np.count_nonzero(kept) <= 120:
-            panel.vlines(law.output[kept], 0, law.probability[kept], color=COLORS[0], lw=3)
-        else:
-            panel.fill_between(law.output[kept], law.probability[kept], color=COLORS[0], lw=0, step="mid")
-        truth = "the truth" if coordinates is None else "a coordinate of the truth"
-        panel.set(
-            title=f"{part.name or 'Noise'}: what is published when {truth} is {answer}",
-            xlabel="published number",
-            ylabel="probability",
-        )
-    panel.set_ylim(0, 1.12 * panel.get_ylim()[1])
-
-
-def _length(panel: Axes, part: Part, design: SphericalDesign) -> None:
-    """How long the noise of a whole vector is: shares of its law in cells of equal width."""
-    requirement = part.requirement
-    edges = np.linspace(0.0, LENGTHS * requirement.half_width, CELLS + 1)
-    share = np.diff(design.length_below(requirement, edges))
-    _shade(panel, 0.0, requirement.half_width)
-    panel.fill_between(edges[1:], share, color=COLORS[0], lw=0, step="pre")
+        panel.fill_between(law.output[kept], law.probability[kept], color=COLORS[0], lw=0, step="mid")
+    truth = "the truth" if coordinates is None else "a coordinate of the truth"
     panel.set(
-        title=f"{part.name or 'Noise'}: Euclidean length of the noise, the same in all directions",
-        xlabel="length",
-        ylabel=f"probability, in cells of {edges[1]:.3g}",
+        title=f"{part.name or 'Noise'}: what is published when {truth} is {answer}",
+        xlabel="published number",
+        ylabel="probability",
     )
+    panel.set_ylim(0, 1.12 * panel.get_ylim()[1])
 
 
 def _shade(panel: Axes, low: float, high: float) -> None:
@@ -269,7 +246,7 @@ def _prices(
             if price:  # the scale is logarithmic
                 curve.append((x, price))
         reached = [price for price in prices if price is not None]
-        known = limit_of(requirement, min(reached)) if reached and requirement.coordinates is None else None
+        known = limit_of(requirement) if reached else None
         if known is not None:
             limits.append((x, known.epsilon))
     ends: list[tuple[float, float, str, str]] = []
@@ -309,7 +286,7 @@ def _epsilons(designs: Sequence[AnyDesign], requirement: Requirement) -> list[fl
 
 def _epsilon(design: Design, requirement: Requirement) -> float | None:
     try:
-        entry = certified_like(design, requirement)
+        laws = certified_laws(requirement, (design.kernel.family, BOOSTED + design.kernel.family))
     except PbdpError:
         return None
-    return None if entry is None else entry.certificate.epsilon
+    return next((law.certificate.epsilon for law in laws if law.design.name == design.name), None)

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.digits import delta_text, percent_down, plus_minus, rounded_up
-from pbdp.errors import InputError
+from pbdp.errors import InputError, shown
 from pbdp.figures.canvas import COLORS, DASHES, new_figure
 from pbdp.noise.kernel import Array, Index
+from pbdp.tables.contribution_bounds import TouchedCount, without_bounds
 from pbdp.tables.quality import FAIR
 from pbdp.tables.table import ReleasedTable
-from pbdp.tables.touched import TouchedCount, without_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +93,7 @@ def _ordered(table: ReleasedTable, measure: str) -> ReleasedTable:
     """The groups with the largest published numbers of a measure first."""
     known = [one.name for one in table.plan.query.measures]
     if measure not in known:
-        raise InputError("order of the plot", f"a measure ({', '.join(known)})", repr(measure))
+        raise InputError("order of the plot", f"a measure ({', '.join(known)})", shown(measure))
     numbers = table.columns[measure].astype(np.float64)
     # numbers that are none come last
     rows = np.argsort(np.where(np.isnan(numbers), np.inf, -numbers), kind="stable")

@@ -48,12 +48,15 @@ def application(opened: Opened, session: Session) -> Guard:
         return session.opened()
 
     async def about(_: Request) -> Response:
+        from pbdp.studio.form import more_fields
+
         return JSONResponse(
             {
                 "version": __version__,
                 "ledger": opened.ledger is not None,
                 "views": [view.name for view in VIEWS if view.is_shown(opened)],
                 "neighbors": [(each, each.label) for each in Neighbors],
+                "more": more_fields(),
             }
         )
 

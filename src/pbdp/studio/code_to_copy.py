@@ -29,7 +29,7 @@ def command_line(parameters: Mapping[str, Any]) -> str:
             case bool():
                 words.append(flag)
             case tuple():
-                words += [flag, *map(spelled, value)]
+                words += [flag, "..".join(map(spelled, value))]
             case str():
                 words += [flag, value]
             case _:

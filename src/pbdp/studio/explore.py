@@ -12,7 +12,7 @@ from typing import Any
 
 import pbdp
 from pbdp.digits import epsilon_text, percent_down, rounded_down, rounded_up
-from pbdp.errors import InputError
+from pbdp.errors import InputError, shown
 from pbdp.figures.cards import LawColumns, law_columns
 from pbdp.json_records import canonical
 from pbdp.mechanism.relative import UNKNOWN, WidthText
@@ -176,7 +176,7 @@ def sample_view(form: Form, seed: object) -> dict[str, Any]:
 def download(form: Form, what: object) -> Answer:
     """One of `FILES`."""
     if not isinstance(what, str) or what not in FILES:
-        raise InputError("what", " or ".join(FILES), ascii(what)[:60])
+        raise InputError("what", " or ".join(FILES), shown(what))
     media, written = FILES[what]
     return Answer(content=written(plan_of(read_form(form))), media=media, name=what)
 

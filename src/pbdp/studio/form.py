@@ -15,35 +15,31 @@ from typing import Any
 from pbdp.cli.options import float_of
 from pbdp.cli.parser import share
 from pbdp.digits import plain
-from pbdp.errors import InputError, PbdpError, did_you_mean
+from pbdp.errors import InputError, PbdpError, did_you_mean, shown
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.relative import UNKNOWN, WidthText
+from pbdp.planning.request import PlanRequest
 
 Form = Mapping[str, Any]
 
 SOLVED = ("epsilon", "confidence", "within")
 KINDS = ("absolute", "relative", "range")
 CHOICES: dict[str, tuple[str, ...]] = {"solve": SOLVED, "kind": KINDS, "neighbors": tuple(Neighbors)}
+_HELP = {name: own.help for name, own in PlanRequest.settings().items()}
 NUMBERS = {
     "within": "how far the published number may be from the truth; 5, say",
     "percent": "the relative part of the width, in per cent of the truth; 5, say",
     "plus": "what is added to the percentage; 10, say",
     "low": "the lower end of the range",
     "high": "the upper end of the range",
-    "scale": "the scale of the noise, for a range without a width; 3, say",
-    "confidence": "how often the width must hold; 0.9 or 90%, say",
-    "epsilon": "the privacy loss that you can afford; 1, say",
-    "sensitivity": "the most that one person can change the answer; 1 for a count",
-    "delta": "the probability that epsilon does not cover, far below 1 / number of people; 1e-6, say",
-    "releases": "how many such numbers one person may affect",
-    "step": "the grid for real answers; found if left out",
+    **{name: _HELP[name] for name in ("scale", "confidence", "epsilon", "sensitivity", "delta")},
+    **{name: _HELP[name] for name in ("releases", "step")},
     "answer": "a made-up true answer to look at; 1000, say",
 }
-TRUTHS = {
-    "integer": "the true numbers are whole, and so are the published ones",
-    "nonnegative": "answers are 0 or more (with a relative width)",
-    "simultaneous": "the confidence is joint for all releases",
-}
+TRUTHS = {name: _HELP[name] for name in ("integer", "nonnegative", "simultaneous")}
+# Settings of plans that the page has in fields of its own, and those that it leaves to others.
+LAID_OUT = {*CHOICES, *NUMBERS, *TRUTHS, "range"}
+ELSEWHERE_ONLY = {"rdp_order", "families", "dimensions", "error_norm", "change_norm", "norm", "touches"}
 # Work that is done while somebody waits; the command line has no such bounds.
 MOST_STEPS = 100_000
 MOST_RELEASES = 100_000
@@ -73,17 +69,24 @@ class Asked:
     answer: float | None = None
 
 
+def more_fields() -> list[dict[str, Any]]:
+    """Fields of all other settings of a plan, as they are declared."""
+    return [one for one in PlanRequest.form() if one["name"] not in LAID_OUT | ELSEWHERE_ONLY]
+
+
 def read_form(form: Form) -> Asked:
     """What is asked, checked as far as the form goes; the rest is the library's to refuse."""
     mistakes: list[InputError] = []
-    known = (*CHOICES, *NUMBERS, *TRUTHS)
+    more = {one["name"]: one for one in more_fields()}
+    known = (*CHOICES, *NUMBERS, *TRUTHS, *more)
     for name in form:
         if name not in known:
             rule = f"among {', '.join(known)}"
-            mistakes.append(InputError("names of fields", rule, ascii(name)[:60], did_you_mean(name, known)))
+            mistakes.append(InputError("names of fields", rule, shown(name), did_you_mean(name, known)))
     chosen = {name: _choice(form, name, mistakes) for name in CHOICES}
     numbers = {name: _number(form, name, mistakes) for name in NUMBERS}
     truths = {name: _truth(form, name, mistakes) for name in TRUTHS}
+    others = {name: value for name in more if (value := _setting(form, name, mistakes)) is not None}
     _check_given(chosen, numbers, mistakes)
     if mistakes:
         raise FormError(mistakes)
@@ -96,8 +99,10 @@ def read_form(form: Form) -> Asked:
         "step": numbers["step"],
         **{name: value for name, value in truths.items() if value},
         "neighbors": chosen["neighbors"],
+        **others,
     }
     usual = {"releases": 1, "neighbors": Neighbors.ADD_REMOVE}
+    usual |= {name: one["default"] for name, one in more.items()}
     if kind != "relative":
         parameters.pop("nonnegative", None)
     kept = {
@@ -150,16 +155,28 @@ def _choice(form: Form, name: str, mistakes: list[InputError]) -> str:
     given = form.get(name, choices[0])
     if isinstance(given, str) and given in choices:
         return given
-    mistakes.append(InputError(name, " or ".join(choices), ascii(given)[:LONGEST_TEXT]))
+    mistakes.append(InputError(name, " or ".join(choices), shown(given)))
     return choices[0]
 
 
 def _truth(form: Form, name: str, mistakes: list[InputError]) -> bool:
     given = form.get(name, False)
     if not isinstance(given, bool):
-        mistakes.append(InputError(name, "true or false", ascii(given)[:LONGEST_TEXT]))
+        mistakes.append(InputError(name, "true or false", shown(given)))
         return False
     return given
+
+
+def _setting(form: Form, name: str, mistakes: list[InputError]) -> Any:
+    """A setting as its declaration reads it; None if nothing was typed."""
+    own, given = PlanRequest.settings()[name], form.get(name)
+    try:
+        if isinstance(given, str):
+            given = own.typed(name, given[: LONGEST_TEXT + 1]) if given.strip() else None
+        return None if given is None else own.checked(name, given)
+    except InputError as mistake:
+        mistakes.append(mistake)
+        return None
 
 
 def _number(form: Form, name: str, mistakes: list[InputError]) -> float | None:
@@ -188,7 +205,7 @@ def number_typed(name: str, given: object) -> float | None:
         try:
             return share(text)
         except argparse.ArgumentTypeError:
-            raise InputError(name, "0.9 or 90%, say", repr(text)) from None
+            raise InputError(name, "0.9 or 90%, say", shown(text)) from None
     return float_of(name, text)
 
 
@@ -241,6 +258,6 @@ def _field(error: PbdpError, form: Form) -> str | None:
             return "low"
         if word == "within" and form.get("kind") == "relative":
             return "percent" if error.rule.startswith(("a percentage above", "a percentage of")) else "plus"
-        if word in NUMBERS or word in TRUTHS or word in CHOICES:
+        if word in form or word in NUMBERS or word in TRUTHS or word in CHOICES:
             return word
     return None

@@ -56,6 +56,8 @@ PATHS: Record = {
                                 "views": list_of(TEXT),
                                 "neighbors": list_of(list_of(TEXT))
                                 | {"description": "neighbor relations, each with its words"},
+                                "more": list_of({"type": "object"})
+                                | {"description": "fields of settings that the page does not lay out"},
                             }
                         )
                     ),

@@ -20,7 +20,7 @@ from pbdp.studio.budgets import blocks_in, left_words
 from pbdp.studio.query_form import Base, Form
 from pbdp.studio.table_code_to_copy import TABLE_FILE
 from pbdp.studio.tables import planned, request_key
-from pbdp.tables.manifest import METADATA, written_files
+from pbdp.tables.manifest import written_files
 from pbdp.tables.table import ReleasedTable
 
 Record = dict[str, Any]
@@ -129,14 +129,11 @@ def _shown(table: ReleasedTable) -> list[list[str]]:
 
 
 def _files(table: ReleasedTable) -> list[Record]:
-    """The tables, their manifest and their metadata, as `pbdp tables -o table.csv` writes them."""
+    """The tables and their manifest, as `pbdp tables -o table.csv` writes them."""
     manifest = f"{TABLE_FILE}.manifest.json"
-    record, written = written_files(table, TABLE_FILE, manifest, "csv")
+    record, written = written_files(table, TABLE_FILE, "csv")
     found = [(manifest, "application/json", record)]
-    for one in written:
-        found.append((one.name, "text/csv", one.content))
-        if one.metadata is not None:
-            found.append((one.name + METADATA, "application/json", one.metadata))
+    found += [(one.name, "text/csv", one.content) for one in written]
     # the first table first
     return [
         {"name": name, "media": media, "base64": base64.b64encode(content).decode()}

@@ -9,37 +9,36 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from pbdp.cli.files import toml_in
-from pbdp.cli.group_keys import NO_KEYS, keys_in_range, listed, looked_at, typed
-from pbdp.cli.tables.asked import OWN, Asked, asked_of
-from pbdp.cli.tables.flags import setting_of
-from pbdp.cli.tables.query_file import settings_from
-from pbdp.errors import InputError, PbdpError, without_passwords
-from pbdp.json_records import names_now
+from pbdp.cli.tables.asked import Asked, asked_of
+from pbdp.cli.tables.query_file import DATA, settings_from
+from pbdp.errors import InputError, PbdpError, shown, without_passwords
 from pbdp.parameters import is_connection
+from pbdp.settings import Setting, renamed
 from pbdp.studio.code_to_copy import spelled, toml_text
 from pbdp.studio.form import number_typed
 from pbdp.studio.opened import Opened
 from pbdp.tables.query_record import KINDS
+from pbdp.tables.request import OPEN, QueryRequest
+from pbdp.tables.selection import Selection
+from pbdp.tables.written_keys import NO_KEYS, keys_in_range, keys_written, listed, looked_at, typed
 
 Form = Mapping[str, Any]
 Record = dict[str, Any]
 
-# Settings of the form: numbers as they were typed, texts, and what is on or off.
-NUMBERS = ("groups_per_person", "rows_per_group", "delta", "confidence", "epsilon", "minimum_size")
-TEXTS = ("unit", "where", "neighbors")
-TRUTHS = ("one_row_per_person", "bounds_touched", "quality")
+# Settings of the form, as the query declares them: numbers as they were typed, texts, and what is on or off.
+_SETTINGS = {name: own for name, own in QueryRequest.settings().items() if own.option}
+NUMBERS = tuple(name for name, own in _SETTINGS.items() if own.kind.form == "number")
+TEXTS = tuple(name for name, own in _SETTINGS.items() if own.kind.form in ("text", "choice"))
+TRUTHS = {name: bool(own.default) for name, own in _SETTINGS.items() if own.kind.form in ("truth", "touched")}
 LISTS = ("by", "measures")
-SELECT = ("people", "confidence")
+SELECT = tuple(Selection.settings())
 MOST_LISTED = 20
 LONGEST_TEXT = 10_000
 MOST_GROUPS = 100_000
-# Tables of a query file that are no measures.
-TABLES = ("by", "select", "derive", "csv", "source")
 
 
 class Base:
@@ -49,7 +48,7 @@ class Base:
         self.opened = opened
         path = opened.query_file
         self.folder = Path() if path is None else path.parent
-        record = {} if path is None else names_now(toml_in("query file", path))
+        record = {} if path is None else toml_in("query file", path)
         self.form, self.kept = _split(record)
         if opened.data is not None:
             self.kept["data"] = opened.data if "://" in opened.data else str(Path(opened.data).absolute())
@@ -76,7 +75,7 @@ class Base:
         """The settings in the order in which people write them, the groups, and a table for each measure."""
         _check(form)
         settings: Record = {name: text for name in TEXTS if (text := form.get(name, "").strip())}
-        settings |= {name: True for name in TRUTHS if form.get(name)}
+        settings |= {name: form[name] for name, usual in TRUTHS.items() if form.get(name, usual) is not usual}
         settings |= {
             name: _whole(number)
             for name in NUMBERS
@@ -119,7 +118,8 @@ def _check_groups(by: object) -> None:
     """Refuse tables of more groups than are planned while somebody waits."""
     count = 1
     for keys in by.values() if isinstance(by, Mapping) else ():
-        every: Any = getattr(keys, "labels", None) or getattr(keys, "keys", keys)
+        listed_keys = keys_written("by", keys)
+        every: Any = getattr(listed_keys, "labels", None) or getattr(listed_keys, "keys", listed_keys)
         count *= 1 if every is None else len(every)
     if count > MOST_GROUPS:
         remedy = "The studio answers while you wait; `pbdp tables` on the command line takes larger tables."
@@ -157,7 +157,7 @@ def _check(form: Form) -> None:
 
 def _check_names(what: str, given: Form, known: Sequence[str]) -> None:
     if strange := [name for name in given if name not in known]:
-        raise InputError(f"names of {what}", f"among {', '.join(known)}", ascii(strange[0])[:60])
+        raise InputError(f"names of {what}", f"among {', '.join(known)}", shown(strange[0]))
 
 
 def _check_text(name: str, text: object) -> None:
@@ -197,26 +197,35 @@ def _measures(rows: Sequence[Form], others: Mapping[str, Any]) -> Record:
     for place, row in enumerate(rows, start=1):
         settings: Record = {}
         for name, given in row.items():
-            value = _setting(name, given)
+            with renamed(str(row.get("name") or usual_name(row))):
+                value = _setting(settings_of_kind(row.get("kind")), name, given)
             if value is not None and value is not False:
                 settings[name] = value
         name = settings.pop("name", None) or usual_name(settings)
-        taken = name in others or name in made or name in (*OWN, *TABLES)
+        taken = name in others or name in made or name in (*DATA, *_SETTINGS)
         heading = f"measure_{place}" if taken else name
         kind = {"kind": settings.pop("kind", "")}
         made[heading] = kind | ({"name": name} if heading != name else {}) | settings
     return made
 
 
-def _setting(name: str, given: Any) -> Any:
+def _setting(known: Mapping[str, Setting], name: str, given: Any) -> Any:
     """A setting as what it is, from what was typed; None if nothing was. `2 / 8` is below and above."""
     if isinstance(given, str) and name != "kind":
-        sides = [setting_of(name, side.strip()) for side in given.split("/")]
-        numbers = [_whole(side) for side in sides if isinstance(side, float)]
-        if len(numbers) == len(sides) == 2:
-            return numbers
-        given = setting_of(name, given.strip()) if given.strip() else None
+        text = given.strip()
+        if not text or text == OPEN:
+            return None
+        below, slash, above = text.partition("/")
+        if slash and name in known and known[name].kind.form == "width":
+            text = f"{below.strip()}..{above.strip()}"
+        given = known[name].typed(name, text) if name in known else text
+        given = list(given) if isinstance(given, tuple) else given
     return _whole(given) if isinstance(given, float) else given
+
+
+def settings_of_kind(kind: object) -> Mapping[str, Setting]:
+    """The settings of a kind of measure; none of what is no kind."""
+    return KINDS[kind].settings() if isinstance(kind, str) and kind in KINDS else {}
 
 
 def usual_name(settings: Mapping[str, Any]) -> str:
@@ -232,7 +241,7 @@ def usual_name(settings: Mapping[str, Any]) -> str:
 
 def _split(record: Record) -> tuple[Record, Record]:
     """The form that a query file fills, and what it keeps."""
-    form: Record = dict.fromkeys((*NUMBERS, *TEXTS), "") | dict.fromkeys(TRUTHS, False)
+    form: Record = dict.fromkeys((*NUMBERS, *TEXTS), "") | TRUTHS
     kept = dict(record)
     for name in (*NUMBERS, *TEXTS):
         if name in kept and isinstance(kept[name], str | int | float):
@@ -296,10 +305,7 @@ def _written(keys: object) -> str:
 
 def kinds_of_measures() -> dict[str, list[str]]:
     """The kinds of measures there are, with their settings in order."""
-    return {
-        kind: [field.name for field in fields(made) if field.init]  # type: ignore[arg-type]  # dataclasses all
-        for kind, made in KINDS.items()
-    }
+    return {kind: list(made.settings()) for kind, made in KINDS.items()}
 
 
 def _listed(form: Form, name: str) -> list[tuple[int, Form]]:

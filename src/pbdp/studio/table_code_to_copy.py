@@ -16,6 +16,8 @@ from pbdp.tables.groups import Bins, Keys
 
 Record = dict[str, Any]
 QUERY_FILE, TABLE_FILE = "query.toml", "table.csv"
+# Said by the unit, by the groups or by their keys.
+OTHERWISE = ("one_row_per_person", "bins", "rest", "keys", "text_keys")
 # To be filled in; the page does where the ledger has one.
 DATASET = "DATASET"
 
@@ -51,7 +53,7 @@ def python_lines(base: Base, settings: Mapping[str, Any], asked: Asked) -> str:
         parameters["select"] = Code(call("Selection", _exact(asdict(query.select))))
     for field in fields(query):
         value = getattr(query, field.name)
-        if field.init and field.name not in (*parameters, "bins", "rest", "keys") and value != field.default:
+        if field.init and field.name not in (*parameters, *OTHERWISE) and value != field.default:
             parameters[field.name] = Code(_literal(value))
     made = call("Query", parameters)
     data = spelled(asked.data) if asked.data is not None and "data" in base.shown else '"DATA"'

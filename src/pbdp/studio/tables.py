@@ -23,11 +23,12 @@ from pbdp.studio.words import noise_words
 from pbdp.tables.engines.interface import Source, check_columns
 from pbdp.tables.engines.sources import source_of
 from pbdp.tables.groups import derived_columns
-from pbdp.tables.measure_words import MEASURES
+from pbdp.tables.measure_kinds import MEASURES
 from pbdp.tables.numbers import numbers_of
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import key_of, query_text
+from pbdp.tables.request import QueryRequest
 
 Record = dict[str, Any]
 KEPT = 16
@@ -56,6 +57,7 @@ def builder_view(opened: Opened) -> Record:
         "kinds": kinds_of_measures(),
         "titles": {kind: words.title for kind, words in MEASURES.items()},
         "form": base.form,
+        "fields": [field for field in QueryRequest.form() if field["name"] in base.form],
     }
 
 
@@ -125,7 +127,7 @@ def request_key(found: Planned) -> str:
 
 def _check_work(query: Query) -> None:
     """Refuse what would keep somebody waiting for long, by the number of steps of the noise."""
-    for number in numbers_of(query, 1.0 if query.epsilon is not None else None):
+    for number in numbers_of(query.with_widths(1.0)):
         requirement = number.requirement
         width = float(min(requirement.region.offsets(0.0)))
         sizes = (width, requirement.sensitivity)
@@ -187,17 +189,17 @@ def _mean_words(within: float | None, at_least: int | None) -> str:
 def added_view(base: Base, form: Form, without: object) -> Record:
     """What one measure adds to epsilon: the whole table's, less that of the table without it."""
     place = whole("without", without, least=0)
-    plan = planned(base, form).plan
+    found = planned(base, form)
     measures = list(form["measures"])
     if place >= len(measures):
         raise InputError("without", f"below {len(measures)}", place)
-    if plan.query.epsilon is not None:
+    if found.asked.query.epsilon is not None:
         return {"adds": None, "adds_text": "", "words": "widths are found for the ε given"}
     rest = 0.0
     if len(measures) > 1:
         del measures[place]
         rest = planned(base, {**form, "measures": measures}).plan.epsilon
-    adds = max(0.0, plan.epsilon - rest)
+    adds = max(0.0, found.plan.epsilon - rest)
     return {"adds": adds, "adds_text": rounded_up(adds), "words": f"adds ε {rounded_up(adds)}"}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pbdp.errors import InputError, PbdpError
+from pbdp.errors import InputError, PbdpError, shown
 from pbdp.studio.answer import Answer
 from pbdp.studio.opened import Opened
 
@@ -53,7 +53,7 @@ class View:
 def form_of(given: Given, name: str, *others: str) -> Given:
     """The form of a request, which has these other names at most."""
     if strange := [other for other in given if other not in (name, *others)]:
-        raise InputError("names", f"among {', '.join((name, *others))}", ascii(strange[0])[:60])
+        raise InputError("names", f"among {', '.join((name, *others))}", shown(strange[0]))
     form = given.get(name)
     if not isinstance(form, Mapping):
         raise InputError(name, "an object with the fields of the page", type(form).__name__)

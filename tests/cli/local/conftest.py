@@ -10,9 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pbdp.cli.main import main
-from pbdp.local.boosted import boosted_response
-from pbdp.local.configuration import save_configuration
-from pbdp.local.domain import in_blocks
+from pbdp.local import in_blocks, save_configuration
+from pbdp.local.boosted_response import boosted_response
 from reproduction.age_errors import adult_ages
 from tests.cli.commands import run_command
 from tests.cli.local.survey import AGES

@@ -9,11 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pbdp.local.boosted import BoostedResponse
-from pbdp.local.configuration import load_configuration
-from pbdp.local.domain import in_blocks
-from pbdp.local.goal import LeastError, Within
-from pbdp.local.plan import plan_local
+from pbdp.local import LeastError, Within, in_blocks, load_configuration, plan_local
+from pbdp.local.boosted_response import BoostedResponse
 from tests.cli.commands import assert_refused, run
 from tests.cli.local.survey import AGES
 
@@ -37,7 +34,7 @@ def test_words_name_the_mechanism_its_cost_and_its_rivals(capsys: Capture) -> No
     shown = next(line for line in done.out.splitlines() if line.startswith("*")).split()
     assert float(shown[-4]) == pytest.approx(100 * made.chosen.category_error / 45222**0.5, rel=1e-3)
     for other in made.others:
-        assert other.family in done.out
+        assert other.name in done.out
 
 
 def test_finds_the_least_epsilon_for_an_accuracy(capsys: Capture) -> None:
@@ -59,7 +56,7 @@ def test_takes_a_given_epsilon0_and_shows_the_best_beside_it(capsys: Capture, tm
     done = run(capsys, "local", "plan", *AGES, "--epsilon", "5", "--epsilon0", "2", "-o", out, "--json")
     record = json.loads(done.out)
     assert record["chosen"]["epsilon0"] == 2
-    best = next(entry for entry in record["others"] if entry["family"] == "boosted response")
+    best = next(entry for entry in record["others"] if entry["mechanism"] == "boosted response")
     assert best["cost"] < record["chosen"]["cost"]
     made = load_configuration(out)
     assert isinstance(made, BoostedResponse)
@@ -69,9 +66,9 @@ def test_takes_a_given_epsilon0_and_shows_the_best_beside_it(capsys: Capture, tm
 def test_takes_another_mechanism_of_those_compared(capsys: Capture, tmp_path: Path) -> None:
     out = str(tmp_path / "survey.json")
     words = ["local", "plan", *AGES, "--epsilon", "2", "-o", out, "--use"]
-    assert_refused(run(capsys, *words, "magic"), "use must be one of", "unary encoding")
-    assert run(capsys, *words, "unary encoding").code == 0
-    assert load_configuration(out).kind == "unary encoding"
+    assert_refused(run(capsys, *words, "magic"), "use must be one of", "local hashing")
+    assert run(capsys, *words, "local hashing").code == 0
+    assert load_configuration(out).kind == "local hashing"
 
 
 def test_categories_come_from_a_table(capsys: Capture, tmp_path: Path) -> None:
@@ -113,8 +110,8 @@ def test_a_report_within_a_distance(capsys: Capture, tmp_path: Path) -> None:
     out = str(tmp_path / "survey.json")
     words = ["local", "plan", "--values", "1..12", "--report-within", "3"]
     done = run(capsys, *words, "--confidence", "0.7", "-o", out)
-    assert "every report within 3 of it with confidence 70 %" in done.out
-    assert "is within 3 of it with confidence 70 %" in done.out
+    assert "every report within 3 of the true answer, with confidence 70 %" in done.out
+    assert "is within 3 of the true answer with confidence 70 %" in done.out
     assert "Limit        epsilon 0.8472: no randomizer can do better" in done.out
     assert load_configuration(out).kind == "response on centers"
     record = json.loads(run(capsys, *words, "--epsilon", "0.9", "--json").out)
@@ -123,7 +120,7 @@ def test_a_report_within_a_distance(capsys: Capture, tmp_path: Path) -> None:
     ring = ["local", "plan", "--values", "0..11", "--scale-width", "3", "--ring", "--report-within", "1"]
     record = json.loads(run(capsys, *ring, "--confidence", "0.8", "--json").out)
     assert record["epsilon"] == pytest.approx(math.log(0.8 * 3 / 0.2), rel=1e-6)
-    assert record["chosen"]["family"] == "boosted response"
+    assert record["chosen"]["mechanism"] == "boosted response"
     assert "this plan reaches it" in " ".join(run(capsys, *ring, "--confidence", "0.8").out.split())
     for way in (["--confidence", "0.9"], ["--epsilon", "1"]):
         wide = run(capsys, "local", "plan", "--values", "1..12", "--report-within", "6", *way)
@@ -132,7 +129,7 @@ def test_a_report_within_a_distance(capsys: Capture, tmp_path: Path) -> None:
     assert "no randomizer can do better with this epsilon before shuffling" in " ".join(shuffled.out.split())
     assert_refused(run(capsys, *words), "got none")
     assert_refused(run(capsys, *words, "--epsilon", "1", "--confidence", "0.9"), "got 2 of them")
-    assert_refused(run(capsys, *words, "--within", "1%"), "without --within")
+    assert_refused(run(capsys, *words, "--within", "1%"), "without within")
 
 
 @pytest.mark.parametrize("extra", [[], ["--goal", "value"], ["--goal", "mean"], ["--goal", "distribution"]])
@@ -149,7 +146,7 @@ def test_a_scale_whose_neighborhoods_cannot_all_be_estimated_is_refused(capsys: 
     words = ["local", "plan", "--values", "1..12", "--scale-width", "3", "--epsilon", "1", "--epsilon0", "0"]
     assert_refused(run(capsys, *words), "Use a larger epsilon0")
     done = run(capsys, *words, "--ring")
-    assert "a category's by 2.459 % of all people" in done.out
+    assert "of at most 2.459 % for categories" in done.out
     # the best epsilon0 is this one: it is not compared with itself
     assert len(re.findall("^.  boosted response ", done.out, re.MULTILINE)) == 1
 
@@ -184,7 +181,7 @@ def test_distributions_say_what_they_assume(capsys: Capture) -> None:
     assert "Mechanism    square wave" in done.out
     assert "BIASED where there are peaks" in " ".join(done.out.split())
     done = run(capsys, "local", "plan", *AGES, "--epsilon", "1", "--goal", "value")
-    assert "All of these estimates are unbiased; errors are for the worst people." in done.out
+    assert "All of these estimates are unbiased; errors are worst-case over all answers." in done.out
 
 
 @pytest.mark.parametrize(
@@ -253,10 +250,10 @@ def test_an_accuracy_is_planned_for_what_it_costs_after_shuffling(capsys: Captur
     before = json.loads(run(capsys, *words, "--json").out)
     after = json.loads(run(capsys, *words, "--shuffled", "--json").out)
     assert before["shuffled"] is None
-    assert before["chosen"]["family"] == "mean response"
-    assert after["chosen"]["family"] == "square wave"
+    assert before["chosen"]["mechanism"] == "mean response"
+    assert after["chosen"]["mechanism"] == "square wave"
     assert after["shuffled"]["epsilon"] == after["chosen"]["central_epsilon"]
-    rivals = {other["family"]: other["central_epsilon"] for other in after["others"]}
+    rivals = {other["mechanism"]: other["central_epsilon"] for other in after["others"]}
     assert after["shuffled"]["epsilon"] < rivals["mean response"]
     told = run(capsys, *words, "--shuffled").out
     assert re.search(r"mechanism +epsilon +shuffled", told)

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pbdp.columns.files import BLOCK
-from pbdp.local.boosted import BoostedResponse
-from pbdp.local.configuration import load_configuration
+from pbdp.local import load_configuration
+from pbdp.local.boosted_response import BoostedResponse
 from reproduction.age_errors import adult_ages
 from tests.cli.commands import PBDP, assert_refused, run, run_command, run_piped
 from tests.cli.local.survey import FAR, local

@@ -271,7 +271,7 @@ def test_outputs_that_exist_are_refused_before_anything_is_paid(folder: Path, ca
         (["--manifest", "m.json"], "used with -o"),
         (["--plot", "p.bmp"], ".png"),
         (["--plot", "no/p.png"], "folder that exists"),
-        (["--dataset", "shop"], "no ledger"),
+        (["--dataset", "shop"], "where there is nothing"),
         (["--key", "k"], "no ledger"),
         (["--ledger", "l.db"], "--dataset must be given"),
         (["--ledger", "nowhere.db", "--dataset", "shop"], "ledger"),
@@ -474,7 +474,8 @@ def test_the_top_groups_in_flags(capsys: Capture) -> None:
             "--count",
             "50",
             "name=visits",
-            "--no-bounds-touched",
+            "--bounds-touched",
+            "false",
         ]
         return tables(capsys, "visits.parquet", *flags, "--top", *words, "--dry-run", "--json")
 
@@ -483,10 +484,10 @@ def test_the_top_groups_in_flags(capsys: Capture) -> None:
     found = json.loads(shown.out)["top"]
     assert (found["groups"], found["by"], found["within"], found["of"]) == (1, "visits", 30, 3)
     assert found["confidence"] >= 0.9
-    assert_refused(top("1", "near=3"), "names in top")
+    assert_refused(top("1", "near=3"), "settings of top")
     assert_refused(top("3"), "top", "below 3")
-    assert_refused(top("1", "30"), "--top")
-    assert_refused(top("some"), "--top")
+    assert_refused(top("1", "30"), "settings of top")
+    assert_refused(top("some"), "groups of top")
     assert_refused(top("1", "among=few"), "among")
 
 
@@ -494,7 +495,7 @@ def test_several_tables_are_written_with_one_manifest_and_paid_for_once(
     folder: Path, capsys: Capture
 ) -> None:
     asked = [*FLAGS, "--by", "city=Paris,Rome", "--by", "month=1..12", "--count", "80", "name=visits"]
-    asked += ["--table-by", "city,month", "--table-by", "city", "--table-by", "total", "-o", "out.csv"]
+    asked += ["--tables", "city,month", "--tables", "city", "--tables", "total", "-o", "out.csv"]
     done = tables(capsys, "visits.parquet", *asked, *with_ledger(capsys))
     assert done.code == 0, done.err
     found = [read_csv((folder / name).read_text()) for name in ("out.csv", "out.city.csv", "out.total.csv")]
@@ -504,7 +505,7 @@ def test_several_tables_are_written_with_one_manifest_and_paid_for_once(
     checked = run(capsys, "verify", "out.csv.manifest.json", "--ledger", "l.db")
     assert checked.code == 0, checked.out + checked.err
     assert "sums agree" in checked.out
-    refused = tables(capsys, "visits.parquet", *asked[:-8], "--table-by", "town", "-o", "x.csv")
+    refused = tables(capsys, "visits.parquet", *asked[:-8], "--tables", "town", "-o", "x.csv")
     assert_refused(refused, "columns of tables")
 
 
@@ -529,7 +530,16 @@ def test_running_totals_go_on_under_one_key(folder: Path, capsys: Capture) -> No
 
 
 def test_people_in_many_groups_are_told_how_running_totals_go_on(folder: Path, capsys: Capture) -> None:
-    asked = ["--unit", "user_id", "--groups-per-person", "2", "--rows-per-group", "1", "--no-bounds-touched"]
+    asked = [
+        "--unit",
+        "user_id",
+        "--groups-per-person",
+        "2",
+        "--rows-per-group",
+        "1",
+        "--bounds-touched",
+        "false",
+    ]
     asked += ["--by", "month=1..12", "--running", "month", "--delta", "1e-6", "--count", "80", "name=visits"]
     asked += ["--through", "3"]
     assert folder.is_dir()

@@ -8,12 +8,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from pbdp.cli.files import text_in
-from pbdp.cli.group_keys import DASHED, whole_numbers, whole_range
 from pbdp.cli.parser import Parser, whole
-from pbdp.errors import ContradictionError, InputError
+from pbdp.errors import ContradictionError, InputError, shown
+from pbdp.tables.written_keys import DASHED, whole_numbers, whole_range
 
 if TYPE_CHECKING:
-    from pbdp.local.domain import CategoryDomain, Domain, Value
+    from pbdp.local import Domain
+    from pbdp.local.domain import CategoryDomain, Value
     from pbdp.noise.kernel import Array
 
 # The first row of a file of categories, if it has names.
@@ -55,7 +56,7 @@ def declare_domain(parser: Parser) -> None:
 
 def domain_of(options: argparse.Namespace) -> Domain:
     """The domain that the options state."""
-    from pbdp.local.domain import in_blocks, on_scale, without_categories
+    from pbdp.local import in_blocks, on_scale, without_categories
 
     ways = ("category_size", "categories", "scale_width")
     given = [f"--{way.replace('_', '-')}" for way in ways if getattr(options, way) is not None]
@@ -93,11 +94,13 @@ def _values(options: argparse.Namespace) -> list[Value] | None:
         return _typed(lines, "--values-file", options.text)
     if options.values is None:
         return None
+    if isinstance(options.values, list):
+        return _typed([str(value).strip() for value in options.values], "values", options.text)
     if (numbers := whole_range("--values", options.values, LARGEST_DOMAIN)) is not None:
         return [str(number) for number in numbers] if options.text else list(numbers)
     if dashed := DASHED.fullmatch(options.values):
         how = f"Write {dashed[1]}..{dashed[2]} for all whole numbers from {dashed[1]} to {dashed[2]}."
-        raise InputError("--values", "a list, or a range with two dots", repr(options.values), how)
+        raise InputError("--values", "a list, or a range with two dots", shown(options.values), how)
     return _typed([part.strip() for part in options.values.split(",")], "--values", options.text)
 
 
@@ -115,7 +118,7 @@ def _typed(texts: list[str], option: str, text: bool) -> list[Value]:
 
 def _from_table(name: str, listed: list[Value] | None, text: bool) -> CategoryDomain:
     """Categories in the order in which the file first names them."""
-    from pbdp.local.domain import in_categories
+    from pbdp.local import in_categories
 
     rows = _rows("--categories", name, HEADER)
     values = _typed([row[0] for row in rows], "--categories", text)
@@ -135,7 +138,7 @@ def expected_in(path: str, domain: Domain) -> Array:
     """How many people are expected to hold each value, from a file with a line value,people for each."""
     import numpy as np
 
-    from pbdp.local.lookup import Lookup
+    from pbdp.local.value_codes import Lookup
 
     rows = _rows("--expected", path, EXPECTED)
     values = _typed([row[0] for row in rows], "--expected", text=isinstance(domain.values[0], str))

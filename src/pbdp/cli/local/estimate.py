@@ -19,11 +19,8 @@ from pbdp.parameters import confidence_level
 if TYPE_CHECKING:
     from pbdp.cli.local.reports import Collected
     from pbdp.cli.published_columns import Table
-    from pbdp.local.alarms import Alarm
-    from pbdp.local.counts import Counts
-    from pbdp.local.distribution import Distribution
-    from pbdp.local.estimate import Estimate
-    from pbdp.local.mechanism import LocalMechanism
+    from pbdp.local import Counts, Distribution, Estimate, LocalMechanism
+    from pbdp.local.false_reports import Alarm
 
 # What is estimated beside shares.
 ORDERED = ("distribution", "quantile")
@@ -93,7 +90,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
     from pbdp.cli.published_columns import table_bytes
     from pbdp.cli.words.estimates import estimate_notes, estimate_words
-    from pbdp.local.configuration import load_configuration
+    from pbdp.local import load_configuration
 
     mechanism = load_configuration(options.survey)
     read = _read(mechanism, options)
@@ -125,8 +122,9 @@ class Read:
 def _read(mechanism: LocalMechanism, options: argparse.Namespace) -> Read:
     from pbdp.cli.local.randomize import reports_are_whole
     from pbdp.cli.local.reports import collected
-    from pbdp.local.alarms import Repeating, alarms
+    from pbdp.local import alarms
     from pbdp.local.counts import no_counts
+    from pbdp.local.false_reports import Repeating
 
     whole_numbers = reports_are_whole(mechanism)
     repeating = Repeating(mechanism=mechanism)
@@ -156,8 +154,8 @@ def _read(mechanism: LocalMechanism, options: argparse.Namespace) -> Read:
 def _estimate(
     mechanism: LocalMechanism, counts: Counts, options: argparse.Namespace
 ) -> Estimate | Distribution:
-    from pbdp.local.distribution import distribution
-    from pbdp.local.estimate import GUARANTEED, SCORE, estimate
+    from pbdp.local import distribution, estimate
+    from pbdp.local.estimates import GUARANTEED, SCORE
 
     groups = mechanism.domain.grouped
     if options.of == "category" and not groups:
@@ -191,7 +189,7 @@ def _draw(found: Estimate | Distribution, picture: Path | None) -> None:
     if picture is not None:
         from pbdp.figures.canvas import save
         from pbdp.figures.local_figure import draw_distribution, draw_estimates
-        from pbdp.local.estimate import Estimate
+        from pbdp.local import Estimate
 
         drawn = draw_estimates(found) if isinstance(found, Estimate) else draw_distribution(found)
         save(drawn, picture)
@@ -205,7 +203,7 @@ def _table(found: Estimate | Distribution, of: str) -> Table:
     """One row for each estimate; what is biased or from a test seed has a column that says so."""
     import numpy as np
 
-    from pbdp.local.estimate import Estimate
+    from pbdp.local import Estimate
 
     table: Table
     if isinstance(found, Estimate):
@@ -247,7 +245,7 @@ def _record(
     }
     return {
         "survey": mechanism.fingerprint,
-        "mechanism": mechanism.kind,
+        "mechanism": mechanism.name,
         "epsilon": mechanism.epsilon,
         "of": options.of,
         "confidence": found.confidence,

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.files import checked_target, json_text, new_files, toml_in
 from pbdp.cli.local.domains import OPTIONS, domain_of
-from pbdp.cli.local.plan import goal_of_error
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser, whole
 from pbdp.errors import InputError, did_you_mean
+from pbdp.local.request import GOAL, goal_of_error
 
 if TYPE_CHECKING:
-    from pbdp.local.questions import Question, QuestionPlan
+    from pbdp.local import Question
+    from pbdp.local.questions import QuestionPlan
 
 FORMAT, VERSION = "pbdp-local-questions", 1
+# The file that lists the others, each of which has the name of its question.
+INDEX, NAME = "questions", re.compile(r"[A-Za-z0-9_-]{1,100}")
 EXAMPLE = """the file, in TOML, has a table for each question:
   [age]
   values = "10..100"
@@ -49,7 +53,7 @@ def declare(parser: Parser) -> None:
         parser,
         "--output",
         metavar="FOLDER",
-        help="write a configuration for each question, and questions.json",
+        help="write a survey for each question, named by it, and questions.json",
     )
     add(parser, "--force", help="replace files of FOLDER that exist")
     add(parser, "--json")
@@ -58,10 +62,10 @@ def declare(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> str:
     """Read the questions, plan both ways, write the better one, and say why."""
     from pbdp.cli.words.surveys import questions_words
-    from pbdp.local.questions import plan_questions
+    from pbdp.local import plan_questions
 
     questions = _questions(options)
-    targets = _targets(options, len(questions))
+    targets = _targets(options, [question.name for question in questions])
     made = plan_questions(questions, epsilon=options.epsilon, users=options.users)
     _write(made, targets, options.force)
     if options.json:
@@ -71,7 +75,7 @@ def run(options: argparse.Namespace) -> str:
 
 
 def _questions(options: argparse.Namespace) -> list[Question]:
-    from pbdp.local.questions import Question
+    from pbdp.local import Question
 
     found = []
     for name, table in toml_in("file", options.file).items():
@@ -79,10 +83,11 @@ def _questions(options: argparse.Namespace) -> list[Question]:
             raise InputError(f"{name} in FILE", "a table, as [age]", "something else")
         given = _given(name, table)
         settings = argparse.Namespace(**{option: given.get(option) for option in OPTIONS})
-        if isinstance(settings.values, list):
-            settings.values = ",".join(map(str, settings.values))
         domain = domain_of(settings)
-        goal = goal_of_error(given.get("goal"), domain, options.users)
+        stated = given.get("goal")
+        if stated is not None:
+            stated = GOAL.check("goal", GOAL.read("goal", str(stated)))
+        goal = goal_of_error(stated, domain, options.users)
         found.append(Question(name=name, domain=domain, goal=goal))
     return found
 
@@ -97,16 +102,23 @@ def _given(name: str, table: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _targets(options: argparse.Namespace, questions: int) -> list[Path]:
+def _targets(options: argparse.Namespace, questions: list[str]) -> list[Path]:
     """The files of the folder, checked before the work begins; none if there is no folder."""
     if options.output is None:
         return []
+    for name in questions:
+        if not NAME.fullmatch(name):
+            rule = "of letters, digits, - and _ where a file is named by it"
+            raise InputError("question", rule, repr(name), "Rename it, or leave out -o.")
+    names = [f"{name}.json" for name in (INDEX, *questions)]
+    if len({name.lower() for name in names}) < len(names):
+        rule = f"different in more than capitals, and not {INDEX!r}"
+        raise InputError("questions", rule, "names of one file", "Rename one of them.")
     folder = Path(options.output)
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise InputError("--output", "a folder that can be made", folder, f"{error.strerror}.") from None
-    names = ["questions.json", *(f"question-{number}.json" for number in range(1, questions + 1))]
     return [checked_target(str(folder / name), options.force) for name in names]
 
 

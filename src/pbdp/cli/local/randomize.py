@@ -16,7 +16,7 @@ from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
     from pbdp.cli.local.reports import Cells
-    from pbdp.local.mechanism import LocalMechanism
+    from pbdp.local import LocalMechanism
     from pbdp.release.keystream import Keystream
 
 WRITTEN = ("csv", "parquet")
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> Outcome:
     target = target_of(options, WRITTEN, read=[options.input], also=("pq", "txt"))
 
     from pbdp.cli.words.estimates import report_notes
-    from pbdp.local.configuration import load_configuration
+    from pbdp.local import load_configuration
     from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
 
     seed = options.insecure_test_seed
@@ -86,7 +86,7 @@ def _write(
     """Reports of the whole input; how many there are."""
     from pbdp.cli.local.reports import WRITERS
     from pbdp.columns.files import HEADER, Wanted, blocks_of
-    from pbdp.local.lookup import read_cells
+    from pbdp.local.value_codes import read_cells
 
     reports = WRITERS[written](
         file=file,
@@ -117,7 +117,7 @@ def _reports(
     """
     import numpy as np
 
-    from pbdp.local.lookup import NULL, UNKNOWN, WRONG_TYPE
+    from pbdp.local.value_codes import NULL, UNKNOWN, WRONG_TYPE
 
     codes = mechanism.lookup.codes(cells)
     if len(codes) and int(codes.min()) < 0:
@@ -136,7 +136,7 @@ def _object(mechanism: LocalMechanism, seed: int | None, record: dict[str, Any])
 
 
 def _one(mechanism: LocalMechanism, answer: str, keystream: Keystream) -> str | int:
-    from pbdp.local.lookup import read_cells
+    from pbdp.local.value_codes import read_cells
 
     cells = read_cells([answer], "text", whole=mechanism.lookup.whole)
     report: str | int = _reports(mechanism, cells, keystream, lambda _: "the answer").tolist()[0]

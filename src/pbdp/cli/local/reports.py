@@ -19,13 +19,14 @@ import numpy.typing as npt
 
 from pbdp.columns.files import Block, Wanted, blocks_of, pyarrow_modules
 from pbdp.errors import InputError
-from pbdp.local.alarms import Repeating
-from pbdp.local.counts import Counts, count_groups, count_reports, no_counts
-from pbdp.local.lookup import read_cells
+from pbdp.local import Counts, count_groups, count_reports
+from pbdp.local.counts import no_counts
+from pbdp.local.false_reports import Repeating
+from pbdp.local.value_codes import read_cells
 
 if TYPE_CHECKING:
     from pbdp.cli.main import Progress
-    from pbdp.local.mechanism import LocalMechanism
+    from pbdp.local import LocalMechanism
 
 Cells = npt.NDArray[Any]
 

@@ -23,10 +23,11 @@ from pbdp.cli.options import (
     target_of,
 )
 from pbdp.cli.parser import Parser
-from pbdp.cli.tables.flags import QUERY_FLAGS, add_flags, flags_given, settings_of
+from pbdp.cli.tables.flags import add_flags, flags_given, settings_of
 from pbdp.errors import ContradictionError, InputError
 from pbdp.paying import PayingOnce
-from pbdp.tables.measure_words import kind_names
+from pbdp.tables.measure_kinds import kind_names
+from pbdp.tables.request import QueryRequest
 
 if TYPE_CHECKING:
     from pbdp.cli.main import Progress
@@ -171,17 +172,16 @@ def _manifest(options: argparse.Namespace, target: Target, read: Sequence[Path |
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Files:
-    """The files of a release: its tables, their metadata if they are CSV, and the manifest of all."""
+    """The files of a release: its tables, and the manifest of all."""
 
     target: Target
     manifest: Path | None
     tables: tuple[Path, ...]
-    metadata: tuple[Path, ...]
 
 
 def _files(options: argparse.Namespace, query: Query, read: Sequence[Path | str | None]) -> _Files:
     """Where everything goes; looked at before anything is paid."""
-    from pbdp.tables.manifest import METADATA, file_names
+    from pbdp.tables.manifest import file_names
 
     target = target_of(options, FORMATS, read=read)
     shown = options.json or options.dry_run or (options.format is None and sys.stdout.isatty())
@@ -190,13 +190,11 @@ def _files(options: argparse.Namespace, query: Query, read: Sequence[Path | str 
         raise InputError("output", "files for several tables", "standard output", remedy)
     manifest = _manifest(options, target, [one for one in read if one is not None])
     if target.path is None:
-        return _Files(target=target, manifest=None, tables=(), metadata=())
+        return _Files(target=target, manifest=None, tables=())
     labels = [""] if query.margins is None else query.margins.labels
     names = [str(target.path.with_name(name)) for name in file_names(target.path.name, labels)]
     others = [checked_target(name, options.force, read) for name in names[1:]]
-    described = names if target.written == "csv" else []
-    beside = [checked_target(name + METADATA, options.force, read) for name in described]
-    return _Files(target=target, manifest=manifest, tables=(target.path, *others), metadata=tuple(beside))
+    return _Files(target=target, manifest=manifest, tables=(target.path, *others))
 
 
 def _dry_run(asked: Asked, budget: Budget | None, progress: Progress, *, as_json: bool) -> Outcome:
@@ -218,14 +216,13 @@ def _written(
     from pbdp.tables.manifest import written_files
 
     # the tables are named last: they never stand without their manifest
-    with new_files([manifest, *files.metadata, *files.tables], target.force) as (beside, *others):
+    with new_files([manifest, *files.tables], target.force) as (beside, *others):
         table = release()
         progress.now("Writing")
-        content, made = written_files(table, target.path.name, manifest.name, target.written, signer)
+        content, made = written_files(table, target.path.name, target.written, signer)
         beside.write(content)
-        described = [file.metadata for file in made if file.metadata is not None]
-        for opened, written in zip(others, [*described, *(file.content for file in made)], strict=True):
-            opened.write(written)
+        for opened, file in zip(others, made, strict=True):
+            opened.write(file.content)
     return table
 
 
@@ -303,7 +300,7 @@ def _asked(options: argparse.Namespace) -> Asked:
         return asked_of(settings | ({} if options.table is None else {"table": options.table}), here)
     if names := ", ".join(flags_given(options)):
         raise ContradictionError("a query file", "used without flags that ask for more", names)
-    options.elsewhere = QUERY_FLAGS
+    options.elsewhere = tuple(QueryRequest.settings())
     path = Path(options.asked)
     settings, folder = settings_in(path), path.parent
     own = ("data", "table", "through")

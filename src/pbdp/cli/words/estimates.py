@@ -9,12 +9,11 @@ from pbdp.cli.words.layout import columns, facts
 from pbdp.cli.words.releases import insecure_words
 from pbdp.cli.words.surveys import confidence_words
 from pbdp.digits import outward, percent_down, rounded_up
-from pbdp.local.distribution import Distribution
-from pbdp.local.estimate import Estimate
+from pbdp.local import Distribution, Estimate
 
 if TYPE_CHECKING:
     from pbdp.cli.local.estimate import Read
-    from pbdp.local.mechanism import LocalMechanism
+    from pbdp.local import LocalMechanism
 
 
 # ------------------------------------------------------------------------------------------ reports
@@ -39,7 +38,7 @@ def estimate_words(
     sure = confidence_words(found.confidence, joint=joint, method=found.method)
     refused = sum(read.counts.refused.values())
     lines = [
-        ("Survey", f"{mechanism.fingerprint}, {mechanism.kind}, epsilon {rounded_up(mechanism.epsilon)}"),
+        ("Survey", f"{mechanism.fingerprint}, {mechanism.name}, epsilon {rounded_up(mechanism.epsilon)}"),
         ("Reports", f"{found.users:,} used, {refused:,} refused"),
     ]
     if read.asked is not None:

@@ -25,8 +25,8 @@ SHOWN = 8
 Facts = list[tuple[str, str]]
 
 
-def plan_words(plan: Plan) -> str:
-    """A plan as a short table, with what its noise was compared with or, of several parts, a row for each."""
+def plan_words(plan: Plan, *, explain: bool = False) -> str:
+    """A plan as a short table; to `explain` adds the other noise, and several parts have a row each."""
     if plan.is_joint:
         return _joint_words(plan)
     requirement, coordinates = plan.requirement, plan.requirement.coordinates
@@ -48,6 +48,10 @@ def plan_words(plan: Plan) -> str:
         lines.append(("Assumes", " ".join(plan.assumptions)))
     else:
         lines += _reserve(plan)
+    return f"{facts(lines)}\n{_compared(plan) if explain else ''}"
+
+
+def _compared(plan: Plan) -> str:
     rows = [["", "noise", "epsilon", "confidence"]]
     rows.append(["*", plan.mechanism.name, _listed(plan.epsilon), percent_down(plan.confidence)])
     rows += [
@@ -56,7 +60,7 @@ def plan_words(plan: Plan) -> str:
     ]
     if len(plan.alternatives) > SHOWN:
         rows.append(["", f"({len(plan.alternatives) - SHOWN} more with --json)", "", ""])
-    return f"{facts(lines)}\n\nCompared:\n{columns(rows, right=(2, 3))}\n"
+    return f"\nCompared:\n{columns(rows, right=(2, 3))}\n"
 
 
 def _listed(epsilon: float) -> str:
@@ -111,10 +115,18 @@ def _limit(plan: Plan) -> Facts:
 
 
 def published_words(plan: Plan) -> list[str]:
-    """What the paper's own formulas give the boosted laws among those compared; they guarantee nothing."""
-    from pbdp.mechanism.design import Design
-    from pbdp.published.figure import published_figures
+    """What the paper's own formulas give the boosted laws among those compared; they guarantee nothing.
 
+    Nothing where the paper's reproduction is not installed.
+    """
+    from importlib import import_module
+
+    from pbdp.cli.commands import has_reproduction
+    from pbdp.mechanism.design import Design
+
+    if not has_reproduction():
+        return []
+    published_figures = import_module("reproduction.published.figure").published_figures
     laws = [entry.design for entry in (plan.chosen, *plan.others)]
     figures = published_figures(plan.requirement, [law for law in laws if isinstance(law, Design)])
     return [

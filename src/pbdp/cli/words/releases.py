@@ -42,7 +42,7 @@ class Published:
 
     def typed(self, numbers: Array) -> Any:
         """Whole numbers as such where the part publishes them and they fit."""
-        return typed_numbers(numbers, self.part.design.output_grid.whole_outputs)
+        return typed_numbers(numbers, self.part.design.grid.whole_outputs)
 
     def json(self, numbers: Array, alone: bool) -> Any:
         """Numbers as JSON has them, one by itself if it was given so."""

@@ -14,17 +14,19 @@ from pbdp.digits import (
     rounded_down,
     rounded_up,
 )
-from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
-from pbdp.local.estimate import GUARANTEED, NORMAL, SCORE
-from pbdp.local.goal import Goal, LeastError, LeastMeanError, ReportWithin, Within
-from pbdp.local.plan import CUMULATIVE, Candidate, LocalPlan
+from pbdp.local import Domain, LeastError, LeastMeanError, LeastShapeError, LocalPlan, ReportWithin, Within
+from pbdp.local.distributions import DISTRIBUTION
+from pbdp.local.domain import CategoryDomain, ScaleDomain
+from pbdp.local.estimates import GUARANTEED, SCORE
+from pbdp.local.goal import Goal
+from pbdp.local.plan import CUMULATIVE, Candidate
 from pbdp.local.questions import ALL, ONE
-from pbdp.local.randomizers import BOOSTED, SPLIT
-from pbdp.local.shape import DISTRIBUTION, LeastShapeError
+from pbdp.local.user_split import UserSplit
+from pbdp.mechanism.weights import TOTAL
 
 if TYPE_CHECKING:
     from pbdp.local.questions import Asked, QuestionPlan
-    from pbdp.local.shuffled import Shuffled
+    from pbdp.local.shuffling import Shuffled
 
 Facts = list[tuple[str, str]]
 
@@ -74,7 +76,6 @@ def confidence_words(confidence: float, *, joint: bool, method: str) -> str:
     proved = {
         GUARANTEED: "proved for any number of people",
         SCORE: "score intervals",
-        NORMAL: "by the normal law",
     }[method]
     return f"with confidence {percent_down(confidence)} ({held}; {proved})"
 
@@ -83,8 +84,8 @@ def _goal(goal: Goal) -> str:
     who = "" if goal.expected is None else ", for the people expected"
     if isinstance(goal, ReportWithin):
         if goal.confidence is None:
-            return f"reports near the true answer, {goal.region.words}, as often as possible"
-        return f"every report {goal.region.words} with confidence {percent_down(goal.confidence)}"
+            return f"reports {goal.region.words} as often as possible"
+        return f"every report {goal.region.words}, with confidence {percent_down(goal.confidence)}"
     if isinstance(goal, Within):
         ((kind, width),) = goal.widths.items()
         sure = confidence_words(goal.confidence, joint=goal.joint, method=goal.method)
@@ -100,21 +101,21 @@ def _goal(goal: Goal) -> str:
         raise AssertionError("there are five kinds of goal")
     if goal.category in (0, 1):
         return f"least error of {'categories' if goal.category else 'values'}{who}"
-    return f"least error, categories counting {goal.category:g} and values {1 - goal.category:g}{who}"
+    return f"least error, weighing categories {goal.category:g} and values {1 - goal.category:g}{who}"
 
 
 def _mechanism(chosen: Candidate, goal: Goal) -> str:
-    if chosen.family == SPLIT and chosen.setting is not None:
-        asked = percent_up(chosen.setting)
-        return f"{SPLIT}: {asked} of people are asked for their category, the others for the value"
-    if chosen.epsilon0 is None or chosen.family != BOOSTED:
-        return chosen.family
+    if isinstance(chosen.mechanism, UserSplit) and chosen.mechanism.of_value is not None:
+        asked = percent_up(chosen.mechanism.share / TOTAL)
+        return f"{chosen.name}: {asked} of people are asked for their category, the others for the value"
+    if chosen.epsilon0 is None:
+        return chosen.name
     if chosen.value_error is None:
         both = "" if isinstance(goal, ReportWithin) else " (--goal 0.5 is for both)"
         meaning = f": for categories only{both}"
     else:
         meaning = " (from 0, for categories only, to epsilon, plain response)"
-    return f"{chosen.family}, epsilon0 {epsilon_text(chosen.epsilon0)}{meaning}"
+    return f"{chosen.name}, epsilon0 {epsilon_text(chosen.epsilon0)}{meaning}"
 
 
 def _shuffled(central: Shuffled | None) -> Facts:
@@ -145,16 +146,19 @@ def _accuracy(plan: LocalPlan, users: int, *, stated: bool) -> Facts:
     with_users = f"with {users:,} people{more}; four times as many halve it"
     if isinstance(goal, LeastShapeError):
         unit = "on average (simulated)"
-        what = "the distribution is off by" if goal.kind == DISTRIBUTION else "deciles are off by"
+        what = "the distance from the truth is" if goal.kind == DISTRIBUTION else "the error of deciles is"
         return [("Accuracy", f"{what} {rounded_up(chosen.cost)} {unit}, with {users:,} people{more}")]
     if "mean" in chosen.errors:
         error = rounded_up(chosen.errors["mean"] / math.sqrt(users))
-        return [("Accuracy", f"the mean is off by {error} (root mean square, at most)"), ("", with_users)]
+        return [("Accuracy", f"the mean has a standard error of at most {error}"), ("", with_users)]
     kinds = ["category", "value"] if plan.domain.grouped else ["value"]
-    parts = [f"a {kind}'s by {_error(chosen.errors[kind], users)}" for kind in kinds if kind in chosen.errors]
+    plural = {"category": "categories", "value": "values"}
+    parts = [
+        f"{_error(chosen.errors[kind], users)} for {plural[kind]}" for kind in kinds if kind in chosen.errors
+    ]
     if not parts:
-        return [("Accuracy", "of estimates: none of shares; the reports are for what they say one by one")]
-    said = f"shares are off (root mean square, at most): {', '.join(parts)} of all people"
+        return [("Accuracy", "shares are not estimated; each report is meant to be read by itself")]
+    said = f"shares have a standard error (root mean square) of at most {' and '.join(parts)}"
     return [("Accuracy", said), *_widest(goal, chosen), ("", with_users)]
 
 
@@ -200,15 +204,12 @@ def _in_error(plan: LocalPlan, value: float, users: int) -> str:
 def _false(plan: LocalPlan) -> Facts:
     """What false reports can do at most."""
     if isinstance(plan.goal, LeastShapeError):
-        moved = plan.goal.moved_by(plan.mechanism, FALSE)
-        said = f"{percent_up(FALSE)} of false reports, all the same, moved the distribution"
-        lines = [("Poisoning", f"{said} by {rounded_up(moved)} (simulated; no bound is proved)")]
         reach = plan.false_report.get(CUMULATIVE)
-        if reach is not None:
-            curve = "a false report moves the cumulative curve that intervals are of, which is not smoothed,"
-            few = f"{percent_up(FALSE)} of them by up to {percent_up(min(FALSE * reach, 1.0))}"
-            lines.append(("", f"{curve} by up to {rounded_up(reach, 3)} people (proved); {few}"))
-        return lines
+        if reach is None:
+            return []
+        curve = "a false report moves the unbiased cumulative curve"
+        few = f"{percent_up(FALSE)} of them by up to {percent_up(min(FALSE * reach, 1.0))}"
+        return [("Poisoning", f"{curve} by up to {rounded_up(reach, 3)} people; {few}")]
     moves = plan.false_report
     # what the plan is for, if it is for an estimate
     asked = [kind for kind in ("mean", "category", "value") if kind in (plan.goal.needs or moves)]
@@ -231,7 +232,7 @@ def _table(plan: LocalPlan, users: int) -> str:
     """The mechanisms that were compared, with what matters for the goal."""
     goal, grouped = plan.goal, plan.domain.grouped
     header = ["", "mechanism", "epsilon"]
-    boosted = any(entry.family == BOOSTED for entry in (plan.chosen, *plan.others))
+    boosted = any(entry.epsilon0 is not None for entry in (plan.chosen, *plan.others))
     header += ["shuffled"] * (plan.chosen.central is not None)
     header += ["epsilon0"] * boosted
     if isinstance(goal, ReportWithin):
@@ -248,11 +249,10 @@ def _table(plan: LocalPlan, users: int) -> str:
 
 def _row(plan: LocalPlan, entry: Candidate, users: int, boosted: bool) -> list[str]:
     goal = plan.goal
-    cells = ["*" * (entry is plan.chosen), entry.family, rounded_up(entry.epsilon)]
+    cells = ["*" * (entry is plan.chosen), entry.name, rounded_up(entry.epsilon)]
     cells += [] if entry.central is None else [rounded_up(entry.central.epsilon)]
     if boosted:
-        own = entry.epsilon0 if entry.family == BOOSTED else None
-        cells.append("" if own is None else epsilon_text(own))
+        cells.append("" if entry.epsilon0 is None else epsilon_text(entry.epsilon0))
     if isinstance(goal, ReportWithin):
         return [*cells, "-" if entry.near is None else percent_down(entry.near)]
     if isinstance(goal, LeastShapeError):
@@ -269,8 +269,8 @@ def _assumed(goal: Goal) -> str:
     if isinstance(goal, ReportWithin):
         return "No assumption about the people: each figure holds for the worst answer."
     if not isinstance(goal, LeastShapeError):
-        people = "the worst people" if goal.expected is None else "the people expected"
-        return f"All of these estimates are unbiased; errors are for {people}."
+        people = "worst-case over all answers" if goal.expected is None else "those of the people expected"
+        return f"All of these estimates are unbiased; errors are {people}."
     shapes = "four shapes (even, one hill, two hills, falling)"
     people = shapes if goal.expected is None else "the people expected"
     return (
@@ -297,10 +297,10 @@ def questions_words(made: QuestionPlan) -> str:
     for one, every in zip(made.ways[ONE], made.ways[ALL], strict=True):
         chosen = one if made.way == ONE else every
         errors = [_question_error(one), _question_error(every)]
-        rows.append(["", one.question.name, chosen.plan.chosen.family, *errors])
+        rows.append(["", one.question.name, chosen.plan.chosen.name, *errors])
     why = (
-        "Errors are root mean squares for everyone, for the worst people; those of one question each include "
-        "that a random part of the people was asked."
+        "Errors are root mean squares for everyone, worst-case over all answers; those of one question each "
+        "include that a random part of the people was asked."
     )
     return f"{facts(lines)}\n\n{columns(rows, right=(3, 4))}\n\n{paragraph(why)}\n"
 

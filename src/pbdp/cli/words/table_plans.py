@@ -40,6 +40,7 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     query = plan.query
     lines = [
         ("Groups", _groups(query)),
+        *([("", query.keys_assumed)] if query.by else []),
         *_selection(plan),
         *([] if plan.top is None else [("Top", f"{plan.top.describe()} {plan.top.how()}")]),
         ("A person", "one row" if query.unit is None else f"all rows with the same {query.unit}"),
@@ -215,7 +216,7 @@ def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
             plan.accuracy(label),
             percent_down(part.confidence),
             part.design.name,
-            f"changes at most {part.releases} of them, by at most {part.requirement.sensitivity:g}",
+            _changed(plan, label, part),
         ]
         for label, part in _parts(plan, measure)
     ]
@@ -235,6 +236,19 @@ def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
         noise = "from the two above" if of is None else f"from {of[1]} and {of[0]}"
         rows.append([measure.name, words, told, noise, ""])
     return rows
+
+
+def _groups_changed(plan: TablePlan, label: str, part: Part) -> int:
+    """In how many groups one person changes a number."""
+    return min(2 * part.releases, plan.query.groups_touched) if label in plan.paired else part.releases
+
+
+def _changed(plan: TablePlan, label: str, part: Part) -> str:
+    """What one person does to a number of each group."""
+    moved = part.requirement.sensitivity
+    words = f"changes at most {part.releases} of them, by at most {moved:g}"
+    most = _groups_changed(plan, label, part)
+    return f"{words}, or {most} by {moved / 2:g}" if label in plan.paired else words
 
 
 def _several_facts(plan: TablePlan) -> list[Record]:
@@ -261,7 +275,7 @@ def _facts(plan: TablePlan, measure: Measure) -> list[Record]:
             "confidence": part.confidence,
             "noise": part.design.name,
             "sensitivity": part.requirement.sensitivity,
-            "groups_touched": part.releases,
+            "groups_touched": _groups_changed(plan, label, part),
         }
         for label, part in _parts(plan, measure)
     ]

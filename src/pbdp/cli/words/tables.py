@@ -12,11 +12,11 @@ from pbdp.cli.words.ledgers import table_paid_words
 from pbdp.cli.words.releases import insecure_words
 from pbdp.cli.words.table_plans import loss_line
 from pbdp.digits import outward, percent_down, plain
+from pbdp.tables.contribution_bounds import is_coarse, touched_words
 from pbdp.tables.manifest import column_notes, manifest_record
 from pbdp.tables.measures import Measure
 from pbdp.tables.nonnegative import SUFFIX as NONNEGATIVE
 from pbdp.tables.quality import SUFFIX
-from pbdp.tables.touched import is_coarse, touched_words
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget

@@ -34,6 +34,7 @@ export default class Explore {
 
   constructor(about) {
     this.about = about;
+    for (const one of about.more) START[one.name] = one.kind === "truth" ? Boolean(one.default) : String(one.default ?? "");
     const change = (name) => (value) => this.#change(name, value);
     const number = (name, label, more) => new NumberField({ name, label, change: change(name), ...more });
     this.fields = {
@@ -95,6 +96,12 @@ export default class Explore {
         hint: "any number you like: not one of your data", placeholder: "1000",
       }),
     };
+    for (const { name, help, kind, choices } of about.more) {
+      const label = name.replaceAll("_", " ");
+      if (kind === "truth") this.fields[name] = new SwitchField({ name, label: help, change: change(name) });
+      else if (choices.length) this.fields[name] = new SelectField({ name, label, hint: help, change: change(name), options: choices });
+      else this.fields[name] = number(name, label, { hint: help });
+    }
     this.plan = new Newest("/api/plan", {
       show: (found, body) => this.#show(found, body),
       refuse: (error) => this.#refuse(error),
@@ -161,7 +168,7 @@ export default class Explore {
   #locate() {
     const state = this.#state;
     const kept = ["solve", "kind", ...WIDTHS[state.kind], "confidence", "epsilon", "sensitivity", "delta", "releases",
-      "integer", "neighbors", "answer", "seed"];
+      "integer", "neighbors", "answer", "seed", ...this.about.more.map((one) => one.name)];
     if (state.kind === "relative") kept.push("nonnegative");
     if (Number.parseFloat(state.releases) > 1) kept.push("simultaneous");
     if (!state.integer) kept.push("step");
@@ -465,7 +472,7 @@ export default class Explore {
         h("div", { class: "group" }, ...box("confidence", "epsilon")),
         h("div", { class: "group" }, ...box("sensitivity", "integer", "step")),
         h("div", { class: "group" }, ...box("delta", "releases", "simultaneous")),
-        h("details", { class: "group" }, h("summary", {}, "More"), ...box("neighbors"))),
+        h("details", { class: "group" }, h("summary", {}, "More"), ...box("neighbors", ...this.about.more.map((one) => one.name)))),
       h("div", { class: "output" }, this.trouble, this.wait, this.results),
       this.summary);
   }

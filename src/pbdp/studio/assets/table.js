@@ -25,11 +25,10 @@ const COLUMNS = ["column", "of", "over"];
 const SUMMED = ["integer", "number", "boolean", "untyped"];
 const GROUPED = ["text", "integer", "boolean", "date", "untyped"];
 const KIND_WORDS = { untyped: "text in CSV", integer: "whole number", number: "number", boolean: "true/false", text: "text", date: "date", time: "time", zoned: "time with zone", other: "other" };
-const START = {
-  unit: "", one_row_per_person: false, groups_per_person: "", rows_per_group: "", delta: "1e-6", confidence: "0.95",
-  epsilon: "", neighbors: "", where: "", minimum_size: "", bounds_touched: false, quality: false, by: [],
-  select: { people: "", confidence: "" }, measures: [],
-};
+// What a new table starts with, where the form of the server says nothing.
+const START = { delta: "1e-6", confidence: "0.95", neighbors: "", by: [], select: { people: "", confidence: "" }, measures: [] };
+// Settings that have a place of their own on the page; all others follow in the order of the query.
+const PLACED = ["unit", "one_row_per_person", "groups_per_person", "rows_per_group", "where", "delta", "confidence", "epsilon", "neighbors", "bounds_touched", "quality"];
 
 export default class Table {
   #form = null;
@@ -41,6 +40,9 @@ export default class Table {
   #kinds = {};
   #titles = {};
   #columns = [];
+  // the settings of a query that are typed or switched, as the server declares them
+  #declared = [];
+  #start = START;
   // the form as it was when it was last asked for: what is typed meanwhile is another table
   #asked = null;
 
@@ -113,7 +115,9 @@ export default class Table {
       this.#kinds = found.kinds;
       this.#titles = found.titles;
       this.#columns = found.columns;
-      this.#form = structuredClone({ ...START, ...pruned(found.form) });
+      this.#declared = found.fields;
+      this.#start = { ...Object.fromEntries(found.fields.map((one) => [one.name, blank(one)])), ...START };
+      this.#form = structuredClone({ ...this.#start, ...pruned(found.form, this.#start) });
       this.source.replaceChildren(found.data ? `${found.data}: names and types; no value was read.` : "No data is named.");
       if (found.trouble) this.source.append(h("span", { class: "mistake" }, found.trouble));
     } catch (error) {
@@ -121,7 +125,7 @@ export default class Table {
       this.trouble.replaceChildren(h("p", { class: "mistake" }, error.message));
       return;
     }
-    if (state.form) this.#form = remembered(state.form, this.#kinds) ?? this.#form;
+    if (state.form) this.#form = remembered(state.form, this.#kinds, this.#start) ?? this.#form;
     this.#build();
     this.#ask();
   }
@@ -291,8 +295,17 @@ export default class Table {
       this.#select("neighbors", "Neighbors: one person is", this.about.neighbors.map(([value, words], place) => [place ? value : "", words])),
       this.#switch("bounds_touched", "Also publish whom the bounds touched"),
       this.#switch("quality", "Mark numbers as good, fair or poor"),
+      ...this.#declared.filter(({ name }) => !PLACED.includes(name)).map((one) => this.#other(one)),
     ];
     this.settings.replaceChildren(h("div", { class: "fields" }, fields.map((field) => field.element)));
+  }
+
+  /** A setting without a place of its own. */
+  #other({ name, help, kind, choices }) {
+    const label = name.replaceAll("_", " ");
+    if (kind === "truth" || kind === "touched") return this.#switch(name, `${label}: ${help}`);
+    if (kind === "choice") return this.#select(name, label, [["", "usual"], ...choices.map((one) => [one, one])]);
+    return kind === "number" ? this.#number(name, label, help) : this.#text(name, label, help);
   }
 
   #kept(field, target, key) {
@@ -514,11 +527,11 @@ function named({ measures, by }) {
 }
 
 /** The form of an address; null if that was cut, or made by other means: the builder then starts as usual. */
-function remembered(text, kinds) {
+function remembered(text, kinds, start) {
   try {
-    const form = { ...structuredClone(START), ...JSON.parse(text) };
+    const form = { ...structuredClone(start), ...JSON.parse(text) };
     const texts = (row) => Object.values(row).every((value) => ["string", "boolean"].includes(typeof value));
-    const whole = Object.keys(START).every((name) => typeof form[name] === typeof START[name])
+    const whole = Object.keys(start).every((name) => typeof form[name] === typeof start[name])
       && form.by.every((row) => texts(row) && "column" in row && "keys" in row)
       && form.measures.every((row) => texts(row) && Object.hasOwn(kinds, row.kind)) && texts(form.select);
     return whole ? form : null;
@@ -528,6 +541,11 @@ function remembered(text, kinds) {
 }
 
 /** What a query file says, without what it leaves open. */
-function pruned(form) {
-  return Object.fromEntries(Object.entries(form).filter(([name, value]) => !(name in START) || value !== "" || START[name] === ""));
+function pruned(form, start) {
+  return Object.fromEntries(Object.entries(form).filter(([name, value]) => !(name in start) || value !== "" || start[name] === ""));
+}
+
+/** A setting that was not said yet. */
+function blank({ kind, default: usual }) {
+  return ["truth", "touched"].includes(kind) ? usual === true : "";
 }

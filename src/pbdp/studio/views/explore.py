@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pbdp.errors import InputError, PbdpError
+from pbdp.errors import InputError, PbdpError, shown
 from pbdp.studio.answer import Answer
 from pbdp.studio.opened import Opened
 from pbdp.studio.view import (
@@ -36,7 +36,7 @@ def _plan(_: Opened, given: Given) -> Answer:
     form, detail = form_of(given, "requirement", "detail"), given.get("detail", "all")
     views = {"all": plan_view, "losses": losses_view}
     if detail not in tuple(views):
-        raise InputError("detail", " or ".join(views), ascii(detail)[:60])
+        raise InputError("detail", " or ".join(views), shown(detail))
     return Answer.of(views[detail](form))
 
 
@@ -78,6 +78,9 @@ def _schemas() -> Record:
     requirement: Record = {name: {"enum": list(choices)} for name, choices in form.CHOICES.items()}
     requirement |= {name: typed(form.LONGEST_TEXT, words) for name, words in form.NUMBERS.items()}
     requirement |= {name: TRUTH | {"description": words} for name, words in form.TRUTHS.items()}
+    for one in form.more_fields():
+        typed_field = TRUTH if one["kind"] == "truth" else typed(form.LONGEST_TEXT)
+        requirement[one["name"]] = typed_field | {"description": one["help"]}
     family = {**texts("name", "epsilon_text", "confidence_text"), "epsilon": NUMBER, "chosen": TRUTH}
     limit = an_object({"epsilon": NUMBER, **texts("epsilon_text", "words")})
     losses: Record = {

@@ -117,6 +117,7 @@ def _schemas() -> Record:
         "kinds": {"type": "object", "additionalProperties": list_of(TEXT)},
         "titles": {"type": "object", "additionalProperties": TEXT},
         "form": {"type": "object"},
+        "fields": list_of({"type": "object"}),
     }
     number = texts("measure", "number", "accuracy", "confidence_text", "noise", "person")
     cost = {

@@ -13,9 +13,8 @@ Very many are added up by a Fourier transform, for which the lines need numpy.
 **Noise that changes with the answer.** Pairs of neighboring answers are listed with their regions; the lines
 compute the two laws of each and its delta. A claim below the largest is wrong.
 
-**Whole vectors.** Laplace noise loses at most the length of a change over its scale. Gaussian noise in a ball
-is summed up in the plane of the shift and the length across it (needs numpy). What drawing differs from the
-law by is charged to delta as the plan says.
+**Changes in the sum of absolute values.** Laplace noise loses at most the size of a change over its scale.
+What its tables differ from the law by is charged to delta as the plan says.
 """
 
 from __future__ import annotations
@@ -31,16 +30,13 @@ from pbdp.ledger.record import FORMAT, NO_PREVIOUS
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
+from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Part, Plan, number_design
-from pbdp.planning.vectors.design import VectorDesign
 from pbdp.planning.vectors.product_laplace import ProductLaplace, sensitivity_in_steps
-from pbdp.planning.vectors.spherical import SphericalDesign
-from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
-from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
 
 # Numbers in the tables of a page, and multiplications that its lines may take.
-MOST_WEIGHTS = 100_000
+MOST_WEIGHTS = 1 << 18  # a page of five megabytes
 MOST_WORK = 30_000_000
 # Cells of the grid of losses for each number, the finest that is not too much work first.
 FINENESS = (200, 100, 50, 25, 12)
@@ -148,32 +144,11 @@ print(f"delta is {{worst:.6g}} in {{len(claim['pairs'])}} pairs of answers; clai
 print("AGREES" if worst <= claim["delta"] * (1 + 1e-9) else "DOES NOT HOLD")
 """
 
-BALL = f"""import numpy as np
-{READ}d, kept, edge, change = (claim[name] for name in ("dimensions", "kept", "edge", "change"))  # in sigmas
-x = np.linspace(-10, 10 + change, 4000)[:, None]  # along the shift
-r = np.linspace(max(d**0.5 - 10, 1e-9), d**0.5 + 10, 2000) if d > 1 else np.ones(1)  # the length across it
-across = (d - 2) * np.log(r) - r * r / 2
-across, r = np.exp(across - np.max(across)), r * (d > 1)
-def law(shift):
-    weight = np.where((x - shift) ** 2 + r * r <= edge * edge, 1.0, kept)
-    density = weight * np.exp(-((x - shift) ** 2) / 2) * across / np.sum(across)
-    return density * (x[1, 0] - x[0, 0]) / (2 * np.pi) ** 0.5
-one, two, up = law(0.0), law(change), np.exp(claim["epsilon"])
-delta = np.sum(np.maximum(one - up * two, 0)) / np.sum(one) + (1 + up) * claim["drawing"]
-inside = np.sum(one * (x * x + r * r <= edge * edge))
-share = inside / np.sum(one) - claim["drawing"]
-print(f"delta is about {{delta:.4g}}; claimed: {{claim['delta']}}")
-print(f"within the width about {{share:.4%}} of the time; claimed: {{claim['confidence']:.4%}}")
-agrees = delta <= 1.05 * claim["delta"] and share >= claim["confidence"] - 1e-3
-print("AGREES" if agrees else "DOES NOT HOLD")
-"""
-
-LENGTH = f"""{READ}loss = claim["change"] / claim["scale"]  # no output is more than e^loss times as likely
-w, drawing = claim["weights"], claim["drawing"]
-if w:  # the table of a coordinate against the law e^(-|n|/scale), n whole
-    top, r = w.index(max(w)), math.exp(-1 / claim["scale"])
-    ideal = [(1 - r) / (1 + r) * r ** abs(place - top) for place in range(len(w))]
-    drawing = claim["moved"] * sum(abs(p / 2**62 - q) for p, q in zip(w, ideal)) / 2
+SUM = f"""{READ}loss = claim["change"] / claim["scale"]  # no output is more than e^loss times as likely
+w = claim["weights"]  # the table of a coordinate against the law e^(-|n|/scale), n whole
+top, r = w.index(max(w)), math.exp(-1 / claim["scale"])
+ideal = [(1 - r) / (1 + r) * r ** abs(place - top) for place in range(len(w))]
+drawing = claim["moved"] * sum(abs(p / 2**62 - q) for p, q in zip(w, ideal)) / 2
 charge = (1 + math.exp(loss)) * drawing
 print(f"epsilon is {{loss:.8g}}; claimed: {{claim['epsilon']:.8g}}")
 print(f"drawing takes {{charge:.3g}} of delta {{claim['delta']}}")
@@ -212,9 +187,8 @@ def lines_for(plan: Plan) -> tuple[str, dict[str, Any]] | None:
     """The lines that check a plan, and the numbers they read; None where there is too much to check."""
     part = plan.parts[0]
     common = {"epsilon": plan.epsilon, "delta": plan.delta, "guessed_right": plan.risk()}
-    if len(plan.parts) == 1 and isinstance(part.design, VectorDesign):
-        lines, own = _of_vector(part)
-        return lines, common | own
+    if len(plan.parts) == 1 and isinstance(part.design, ProductLaplace):
+        return SUM, common | _of_sums(part.design, part.requirement)
     # numbers of a joint kernel are not accounted by the moves of its table
     if not all(isinstance(part.design, Design) and not part.design.kernel.joint for part in plan.parts):
         return None
@@ -265,41 +239,22 @@ def _inside(part: Part) -> tuple[int, int] | None:
     return int(inside[0]), int(inside[-1]) + 1
 
 
-def _of_vector(part: Part) -> tuple[str, dict[str, Any]]:
-    """Noise that is drawn for a whole vector."""
-    design, asked = part.design, part.requirement
-    if isinstance(design, ProductLaplace):
-        moved = sensitivity_in_steps(asked, design.grid)
-        return LENGTH, {
-            "change": moved,
-            "scale": design.scale_in_steps,
-            "weights": design.table.weights.tolist(),
-            "moved": min(asked.touched, moved),
-            "drawing": 0.0,
-        }
-    if not isinstance(design, SphericalDesign):
-        raise AssertionError("noise of a vector has a law in every coordinate or in all directions")
-    change, drawing = design.rounding.sensitivity(asked), design.sampling_error(asked)
-    if isinstance(design, SphericalGaussian):
-        sigma = design.sigma
-        return BALL, {
-            "dimensions": asked.dimensions,
-            "kept": design.kept,
-            "edge": design.rounding.room(asked) / sigma,
-            "change": change / sigma,
-            "drawing": drawing,
-            "confidence": part.confidence,
-        }
-    if not isinstance(design, SphericalLaplace):
-        raise AssertionError("noise in all directions is Gaussian or Laplace")
-    return LENGTH, {"change": change, "scale": design.scale, "weights": [], "moved": 0, "drawing": drawing}
+def _of_sums(design: ProductLaplace, asked: Requirement) -> dict[str, Any]:
+    """Laplace noise whose losses are added up over the coordinates."""
+    moved = sensitivity_in_steps(asked, design.grid)
+    return {
+        "change": moved,
+        "scale": design.scale_in_steps,
+        "weights": design.table.weights.tolist(),
+        "moved": min(asked.touched, moved),
+    }
 
 
 def _changing(plan: Plan) -> dict[str, Any] | None:
     """Neighboring answers, in steps, with the noise that each prefers, and the table before that."""
     part = plan.parts[0]
     design = number_design(part.design)
-    base = design.reweighted().base
+    base = design.laws().base
     move = design.grid.sensitivity_in_steps(part.requirement.sensitivity)
     count = min(MOST_PAIRS, MOST_WORK // (8 * len(base.weights)))
     low, high = design.region.answers
