@@ -1,4 +1,4 @@
-"""The web page of the cookbook's survey, as it stands there, in a real browser."""
+"""The web page of docs/local-survey.md, as it stands there, in a real browser."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import json
 from importlib.resources import files
 from pathlib import Path
 
-from pbdp.local.configuration import save_configuration
-from pbdp.local.counts import count_reports
-from pbdp.local.domain import in_blocks
-from pbdp.local.subset import subset_selection
+from pbdp.local import count_reports, in_blocks, save_configuration
+from pbdp.local.subset_selection import subset_selection
 from tests.browser import opened, served
 from tests.docs.test_docs import FILE, ROOT
 
-PAGE = ROOT / "docs" / "cookbook" / "local-survey.md"
+PAGE = ROOT / "docs" / "local-survey.md"
 
 
 def test_the_page_sends_one_report_for_ever(tmp_path: Path) -> None:
