@@ -8,9 +8,9 @@ Huber and Gaussian, with losses of about the given size. Counted are
     sum       epsilons and deltas added up,
     exact     releases that were all fixed in advance: no rule for any other case can do better.
 
-Prints the table, writes it into docs/budget.md with --write, and then the time that a price takes.
+Prints the time that a price takes, and the table.
 
-Run: python benchmarks/bench_filter.py [--write]
+Run: python benchmarks/bench_filter.py
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import textwrap
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -31,8 +30,6 @@ from pbdp.accounting.filters.rule import NATS, Filter, Left
 from pbdp.mechanism.weights import WeightTable, integer_weights
 from pbdp.noise.kernel import Array
 
-DOCS = Path(__file__).resolve().parents[1] / "docs" / "budget.md"
-HEADING = "## How close to exact composition"
 BUDGETS = [(epsilon, delta) for delta in (1e-6, 1e-9) for epsilon in (1.0, 3.0, 10.0)]
 SIZES = (0.01, 0.03, 0.1, 0.3, 1.0)
 # Longer rows are left out: one by one they would take an hour.
@@ -155,7 +152,7 @@ def rows() -> list[tuple[str, float, float, float, int, int, int, int]]:
 
 
 def text(found: Sequence[tuple[str, float, float, float, int, int, int, int]]) -> str:
-    """The section of the docs."""
+    """The table, after a sentence of what it says."""
     many = [row for row in found if row[-1] >= 20]
     ours = _shares([row[-2] / row[-1] for row in many])
     renyi = _shares([row[-3] / row[-1] for row in many])
@@ -167,8 +164,6 @@ def text(found: Sequence[tuple[str, float, float, float, int, int, int, int]]) -
         f"fewer than 20 fit, {f'at most {fewer} less' if fewer else 'just as many do'}."
     )
     lines = [
-        HEADING,
-        "",
         *textwrap.wrap(words, 118),
         "",
         "| noise | size of a loss | ε | δ | sum | Rényi filter | this budget | exact, fixed in advance |",
@@ -179,23 +174,12 @@ def text(found: Sequence[tuple[str, float, float, float, int, int, int, int]]) -
         for family, size, epsilon, delta, added, order, ours, exact in found
         if delta == BUDGETS[0][1]
     ]
-    lines += ["", "From `python benchmarks/bench_filter.py --write`.", ""]
     return "\n".join(lines)
 
 
 def _shares(shares: Sequence[float]) -> str:
     best, middle, worst = (f"{math.floor(x * 1000) / 10:g} %" for x in np.quantile(shares, [1, 0.5, 0]))
     return f"{best} at best, {middle} in the middle, {worst} at worst"
-
-
-def write(section: str) -> None:
-    docs = DOCS.read_text()
-    start = docs.find(HEADING)
-    if start < 0:
-        DOCS.write_text(docs.rstrip("\n") + "\n\n" + section)
-        return
-    end = docs.find("\n## ", start)
-    DOCS.write_text(docs[:start] + section + (docs[end:] if end >= 0 else ""))
 
 
 def milliseconds(action: Callable[[], object], repeats: int = 7) -> float:
@@ -228,10 +212,7 @@ def print_prices() -> None:
 
 def main() -> None:
     print_prices()
-    section = text(rows())
-    print(section)
-    if "--write" in sys.argv[1:]:
-        write(section)
+    print(text(rows()))
 
 
 if __name__ == "__main__":

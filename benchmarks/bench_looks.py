@@ -11,15 +11,14 @@ The question is "within 5 %, or 50 where that is more, with 95 %" about a count,
     maximum   all looks, over the floor fixed in advance with Gaussian-type noise,
     sharpen   five steps, over the last of them asked for at once.
 
-Writes the section into docs/relative.md with --write. Takes a quarter of an hour.
+Takes a quarter of an hour.
 
-Run: python benchmarks/bench_looks.py [--write]
+Run: python benchmarks/bench_looks.py
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -32,8 +31,6 @@ from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Terms
 from pbdp.planning.pricing.choice import Affordable
 
-DOCS = Path(__file__).resolve().parents[1] / "docs" / "relative.md"
-HEADING = "## Figures"
 TERMS = Terms(epsilon=1, delta=1e-6)
 WIDTH = Width(theta=0.05, floor=50, confidence=0.95)
 ASKED = Asked(width=WIDTH, sensitivity=1, delta=1e-6, integer=True)
@@ -119,8 +116,8 @@ def sharpened() -> float:
     return share(sigmas) / share([sigma_for(STEPS[-1], 0.95)])
 
 
-def section() -> str:
-    """All figures, as they stand in the docs."""
+def figures() -> str:
+    """All figures, in words and tables."""
     procedure = procedure_for(ASKED)
     ratios = {
         answer: procedure.precision_at(answer) * sigma_for(WIDTH.steps_at(answer, ASKED.grid), 0.95) ** 2
@@ -139,8 +136,6 @@ def section() -> str:
     )
     fixed = fixed_in_advance()
     lines = [
-        HEADING,
-        "",
         "Within 5 %, or 50 where that is more, with 95 %; a count; a budget of epsilon 1 at delta 1e-6.",
         "",
         "What it costs in the mean, over an oracle that knows the answer and asks for its width, with",
@@ -171,28 +166,12 @@ def section() -> str:
         "",
         f"Sharpening a count in five steps (within {steps}) costs {sharpened():.3f} times the last one,",
         "asked for at once with Gaussian-type noise.",
-        "",
-        "From `python benchmarks/bench_looks.py --write`.",
-        "",
     ]
     return "\n".join(lines)
 
 
-def write(text: str) -> None:
-    """The section in the docs, in place of the one before."""
-    docs = DOCS.read_text(encoding="utf-8")
-    start = docs.find(HEADING)
-    end = docs.find("\n## ", start + 1)
-    rest = docs[end:] if start >= 0 and end >= 0 else ""
-    kept = docs[:start] if start >= 0 else docs.rstrip("\n") + "\n\n"
-    DOCS.write_text(kept + text + rest, encoding="utf-8")
-
-
 def main() -> None:
-    text = section()
-    print(text)
-    if "--write" in sys.argv[1:]:
-        write(text)
+    print(figures())
 
 
 if __name__ == "__main__":

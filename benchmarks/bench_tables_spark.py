@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.tables.bounded import BoundedAggregation, Value
 from pbdp.tables.engines.spark import SparkSource
-from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import crossed, key_column
 
 if TYPE_CHECKING:

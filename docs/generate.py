@@ -1,6 +1,6 @@
-"""Write the pages that follow from the code: the command line, and the names that Python users hold.
+"""Write the pages that follow from the code: the command line, Python, and what may be asked.
 
-python docs/generate.py            writes docs/command-line.md and docs/python.md
+python docs/generate.py            writes docs/command-line.md, docs/python.md and docs/requests.json
 python docs/generate.py --check    exits with 1 if they are not up to date
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -27,10 +28,18 @@ RESULTS = {
     "pbdp.release.releaser": ["Released"],
     "pbdp.ledger.ask": ["Asked"],
     "pbdp.ledger.looks": ["Looked", "Look"],
-    "pbdp.ledger.sharpen": ["Sharpened"],
-    "pbdp.choosing.paid": ["Chosen"],
+    "pbdp.choosing.choose": ["Chosen"],
     "pbdp.planning.pricing": ["Price"],
 }
+REQUESTS = [
+    ("pbdp.planning.request", "PlanRequest"),
+    ("pbdp.ledger.question", "AskRequest"),
+    ("pbdp.choosing.request", "ChoiceRequest"),
+    ("pbdp.choosing.request", "ChooseRequest"),
+    ("pbdp.comparing.request", "ComparisonRequest"),
+    ("pbdp.comparing.request", "CompareRequest"),
+    ("pbdp.local.request", "SurveyRequest"),
+]
 PACKAGES = {
     "pbdp": "Plans, releases, budgets, choices and comparisons.",
     "pbdp.tables": "Group-by tables.",
@@ -46,7 +55,7 @@ def command_line() -> str:
         MADE,
         "# The command line",
         "Commands in the order of use. Every one takes `--json` and then prints one JSON object "
-        "([what is in it](reference.md#json)); `pbdp COMMAND --help` prints what stands here.",
+        "([what is in it](reference.md#json)); `pbdp COMMAND --help` prints its part of this page.",
         "| command | what it does |\n|---|---|\n"
         + "\n".join(f"| [`pbdp {name}`](#pbdp-{name}) | {words} |" for name, words in COMMANDS.items()),
     ]
@@ -123,7 +132,7 @@ def python() -> str:
     parts = [
         MADE,
         "# Python",
-        "`import pbdp` loads nothing heavy; what is asked for is loaded then. Parameters are given by name.",
+        "`import pbdp` is quick: modules are loaded on first use. Pass parameters by name.",
     ]
     for module, words in PACKAGES.items():
         package = importlib.import_module(module)
@@ -198,7 +207,21 @@ def _type(text: str) -> str:
     return f"`{text}`".replace("|", "\\|")
 
 
-PAGES = {"command-line.md": command_line, "python.md": python}
+# ------------------------------------------------------------------------------------------ requests
+
+
+def requests() -> str:
+    """The JSON schema of what may be asked, from the settings of each request."""
+    kinds = [getattr(importlib.import_module(module), name) for module, name in REQUESTS]
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$comment": "Made by docs/generate.py. Change the code, then run `make docs`.",
+        "$defs": {kind.called: kind.schema() for kind in kinds},
+    }
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+PAGES = {"command-line.md": command_line, "python.md": python, "requests.json": requests}
 
 
 def main(words: list[str]) -> int:

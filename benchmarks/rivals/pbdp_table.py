@@ -37,6 +37,13 @@ class Aggregated:
     engine: str = "none"
     place: str = "memory"
 
+    @property
+    def dates(self) -> Mapping[str, str]:
+        return {}
+
+    def check_whole(self) -> None:
+        """It is."""
+
     def kinds(self) -> Mapping[str, ColumnKind]:
         return {}
 

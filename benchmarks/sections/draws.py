@@ -58,7 +58,7 @@ def section(quick: bool) -> Section:
     common = max(set(at) & set(ours))
     return Section(
         title="Time to draw",
-        words="Laplace noise on whole numbers for so many counts at once. diffprivlib draws one by one, so"
+        words="Laplace noise on whole numbers for this many counts at once. diffprivlib draws one by one, so"
         " its time is that of one draw times their number.",
         header=["numbers", "pbdp", "numpy's normal (not secure)", "OpenDP", "diffprivlib"],
         rows=rows,

@@ -11,7 +11,7 @@ import pbdp
 from benchmarks.measuring import Curve, Section
 from pbdp.digits import rounded_up
 from pbdp.mechanism.design import Design
-from pbdp.published.figure import published_figures
+from reproduction.published.figure import published_figures
 
 DELTA = 1e-6
 WIDTHS, SENSITIVITIES, CONFIDENCES = (2, 5, 20), (1, 4, 10), (0.9, 0.95)

@@ -14,14 +14,17 @@ import pyarrow.parquet as pq
 
 import pbdp
 from benchmarks.measuring import Curve, Section, duration, ratio, told_by
-from pbdp.local.counts import count_reports
-from pbdp.local.distribution import distribution
-from pbdp.local.domain import without_categories
-from pbdp.local.estimate import estimate
-from pbdp.local.goal import LeastError
-from pbdp.local.mechanism import LocalMechanism
-from pbdp.local.plan import plan_local
-from pbdp.local.shape import DISTRIBUTION, LeastShapeError
+from pbdp.local import (
+    LeastError,
+    LeastShapeError,
+    LocalMechanism,
+    count_reports,
+    distribution,
+    estimate,
+    plan_local,
+    without_categories,
+)
+from pbdp.local.distributions import DISTRIBUTION
 from pbdp.noise.kernel import Array
 
 DATA = Path(pbdp.__file__).parent / "examples" / "adult.parquet"
@@ -73,10 +76,10 @@ def section(quick: bool) -> Section:
         least = plan_local(domain, LeastError(category=0), epsilon=epsilon)
         spread = plan_local(domain, LeastShapeError(kind=DISTRIBUTION, users=len(ages)), epsilon=epsilon)
         found = {
-            f"pbdp for values: {least.chosen.family}": ours(
+            f"pbdp for values: {least.chosen.name}": ours(
                 least.mechanism, ages, truth, own_repeats, shape=False
             ),
-            f"pbdp for the distribution: {spread.chosen.family}": ours(
+            f"pbdp for the distribution: {spread.chosen.name}": ours(
                 spread.mechanism, ages, truth, own_repeats, shape=True
             ),
         }
@@ -96,7 +99,7 @@ def section(quick: bool) -> Section:
             curves.setdefault(f"{library}, its best", []).append((epsilon, least_years))
         if epsilon == 1:
             near = min(others, key=lambda other: other[1].years)
-            same = [(name, one) for name, one in others if name.endswith(least.chosen.family)] or others
+            same = [(name, one) for name, one in others if name.endswith(least.chosen.name)] or others
             fast = min(same, key=lambda other: other[1].client + other[1].server)
             took = best.client + best.server
             shown = [
@@ -106,7 +109,7 @@ def section(quick: bool) -> Section:
                     f"{near[0].replace(':', ',')}: {ratio(near[1].years, shaped.years)}",
                 ),
                 (
-                    f"the same survey by {least.chosen.family}: time to randomize and estimate",
+                    f"the same survey by {least.chosen.name}: time to randomize and estimate",
                     duration(took),
                     f"{fast[0].replace(':', ',')}: {ratio(fast[1].client + fast[1].server, took)}",
                 ),
@@ -116,7 +119,7 @@ def section(quick: bool) -> Section:
         words=f"{len(ages):,} people report their age ({values.start} to {values.stop - 1}) once, with noise "
         "of their own. Errors: of the number of people of one age (root mean square), and of the "
         "distribution (the area between the two cumulative curves, in years). Each library's estimates "
-        "as it gives them; pbdp's for values are projected to a histogram, as multi-freq-ldpy's are.",
+        "as it gives them; pbdp's for values are made a valid histogram, as multi-freq-ldpy's are.",
         header=["epsilon", "by", "error of a value", "error of the distribution", "clients", "server"],
         rows=rows,
         note=f"Means of {repeats} surveys ({own_repeats} of pbdp's). Seconds are for all people. Only pbdp "

@@ -147,7 +147,7 @@ def section(quick: bool) -> Section:
     return Section(
         title="Tables",
         words="Rows, people and the sum of a column in each of 1,000 public groups, from a Parquet file; "
-        "20 rows a person, at most 3 groups a person and 5 rows of a person in a group. Every run is"
+        "20 rows per person, of which at most 3 groups and 5 rows per group count. Every run is"
         " a process of its own, in turns; work is from the file to the table, without the plan. SQL "
         "by hand does the same bounding and adds no noise; it doesn't count how many people the bounds cut, "
         "which pbdp publishes too unless told otherwise.",
