@@ -30,17 +30,19 @@ check: test ## the same as `make test`
 browser: $(READY) ## the Chromium that pages are tested in: installed where that may be, else said
 	@$(BIN)/python -m tests.browser
 
-soak: $(READY) ## the long runs: designs, adversaries, kills, any request, mutations, a million releases timed, the studio fuzzed
-	@for run in ten_million adversaries thousand_kills any_request comparisons mutation; do \
+soak: $(READY) ## the long runs: designs, adversaries, kills, any request, call and command, mutations, a million releases timed, the studio fuzzed
+	@for run in ten_million adversaries thousand_kills any_request any_call any_command comparisons mutation; do \
 		echo "== $$run"; PYTHONPATH=. $(BIN)/python tests/soak/$$run.py || exit 1; done
 	@PBDP_CALLS=1000000 $(BIN)/pytest -q tests/release/test_sampler_timing.py
 	@PBDP_FUZZ=500 $(BIN)/pytest -q tests/studio/test_fuzz.py
 	@PBDP_EFFORT=full $(BIN)/pytest -q $$(grep -rl "tests.effort" tests --include="test_*.py")
-	@echo "== advisories"; $(BIN)/python tests/soak/supply_chain.py advisories
+	@echo "== advisories"; $(MAKE) sbom
 
-sbom: $(READY) ## what pbdp is built from, as CycloneDX, in build/sbom.json
-	@mkdir -p build
-	@$(BIN)/python tests/soak/supply_chain.py sbom build/sbom.json
+sbom: ## what pbdp is built from, as CycloneDX, in build/sbom.json, and whether anything bad is known of it
+	@$(PYTHON) -m venv build/supply
+	@build/supply/bin/python -m pip -qq --disable-pip-version-check install 'cyclonedx-bom>=7' 'pip-audit>=2.10'
+	@build/supply/bin/cyclonedx-py requirements requirements.lock -o build/sbom.json
+	@build/supply/bin/pip-audit --requirement requirements.lock --disable-pip --require-hashes --strict
 
 lint: $(READY) ## ruff: rules and formatting
 	@$(BIN)/ruff check --quiet $(CODE)
