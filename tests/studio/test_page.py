@@ -312,9 +312,10 @@ def test_a_hundred_releases_are_marked_as_simulated(explore: Shown) -> None:
     expect(section.locator("svg")).to_contain_text("not a release")
     # Picture and sentence are read at one moment: an older picture may be replaced between two reads.
     explore.page.wait_for_function(
-        """section => section.textContent.includes(
-            `${100 - section.querySelectorAll("circle.outside").length} of these 100 are within 5 of the truth`
-        )""",
+        """section => {
+            const inside = 100 - section.querySelectorAll("circle.outside").length;
+            return section.textContent.includes(`${inside} of these 100 are within 5 of the truth`);
+        }""",
         arg=section.element_handle(),
     )
 
