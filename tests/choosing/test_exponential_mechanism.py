@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from pbdp.choosing.exponential_mechanism import ExponentialMechanism, composed, right_often, weighted_for
+from pbdp.choosing.exponential_mechanism import ExponentialMechanism, composed, right_often
 from pbdp.choosing.permute_and_flip import Coins, coins_for
 from pbdp.choosing.request import Asked
 from pbdp.choosing.scores import Scale
+from pbdp.choosing.search import plan_by
 from pbdp.mechanism.weights import TOTAL
+from pbdp.planning.pricing.priced import Measured
 from pbdp.release.keystream import InsecureTestKeystream
 from tests.choosing import brute_force
 
@@ -149,12 +151,15 @@ def test_very_many_options_have_sums_of_more_than_64_bits() -> None:
 
 def test_the_least_that_is_right_often_enough() -> None:
     asked = Asked(options=1000, sensitivity=1, integer=True, top=10, delta=1e-6)
-    way = weighted_for(asked, 50, 0.95)
-    assert way is not None
+    plan = plan_by(ExponentialMechanism, asked, 50, 0.95)
+    assert plan is not None
+    way = plan.way
     scale = way.scale(50, asked)
     assert 0.95 <= way.right(asked, scale) < 0.950001
     assert way.epsilon(asked, scale) < 3.42
     claim, times = way.paid(asked, scale)
     assert times == 1
+    assert isinstance(claim, Measured)
     assert claim.deltas[-1] < 1e-12
-    assert weighted_for(Asked(options=10**8, sensitivity=1, integer=True, top=9), 5, 1 - 1e-12) is None
+    most = Asked(options=10**8, sensitivity=1, integer=True, top=9)
+    assert plan_by(ExponentialMechanism, most, 5, 1 - 1e-12) is None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pbdp.choosing.peeling import all_right, passings
-from pbdp.choosing.permute_and_flip import Coins, coins_for, coins_for_all
+from pbdp.choosing.permute_and_flip import Coins, coins_for
 from pbdp.mechanism.weights import TOTAL
 from tests.choosing.brute_force import chosen
 
@@ -90,14 +90,3 @@ def test_flipping_passes_less_often_than_any_adversary_could() -> None:
             most[a] = np.max(gains)
     expected = 6 * max(most) + sum(np.maximum.accumulate(most)[:4])
     assert passings(10, 4, flips=True) == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize("flips", [True, False])
-def test_coins_are_as_wide_as_the_bound_allows(flips: bool) -> None:
-    for options, picks, gap, moved in ((1000, 10, 51, 2), (50, 50 - 1, 4000, 512), (10**6, 3, 51, 1)):
-        coins = coins_for_all(options, 0.95, picks, flips=flips, gap=gap, moved=moved)
-        assert coins is not None
-        assert 0.95 <= all_right(coins, options, gap, picks, flips) < 0.95 + 1e-8
-    # one pick has an exact law, and some coins are too fine to be drawn
-    assert coins_for_all(1000, 0.95, 1, flips=flips, gap=51, moved=2) is None
-    assert coins_for_all(10**8, 1 - 1e-13, 9, flips=flips, gap=5, moved=2) is None

@@ -9,9 +9,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from pbdp.choosing.permute_and_flip import Coins, best_stride, coins_for, largest_coin, right_often, stairs_of
+from pbdp.choosing.permute_and_flip import Coins, best_stride, coins_for, right_often, stairs_of
 from pbdp.mechanism.weights import TOTAL
 from tests.choosing.brute_force import chosen
+from tests.choosing.coins import coins_right
 
 
 def fractions_of(coins: Coins) -> list[Fraction]:
@@ -60,7 +61,7 @@ def test_epsilon_covers_every_pair_of_neighbors_and_some_pair_comes_near(
     options: int, sensitivity: int, rising: bool, gap: int, confidence: float
 ) -> None:
     moved = sensitivity if rising else 2 * sensitivity
-    coins = coins_for(largest_coin(options, confidence), gap, moved)
+    coins = coins_right(options, confidence, gap, moved)
     loss = largest_loss(coins, sensitivity, rising, options, furthest=gap + 1)
     assert loss <= coins.epsilon(moved)
     # far options reach it: the bound is not a loose one
@@ -69,7 +70,7 @@ def test_epsilon_covers_every_pair_of_neighbors_and_some_pair_comes_near(
 
 def test_coins_that_fall_too_fast_are_found_out() -> None:
     """The check above can fail: one more step of sensitivity than the coins were certified for."""
-    coins = coins_for(largest_coin(3, 0.8), 3, 2)
+    coins = coins_right(3, 0.8, 3, 2)
     assert largest_loss(coins, 2, False, 3, furthest=4) > coins.epsilon(2)
 
 
@@ -77,7 +78,7 @@ def test_coins_that_fall_too_fast_are_found_out() -> None:
 def test_no_scores_are_worse_than_one_best_and_all_others_losing(
     options: int, gap: int, confidence: float
 ) -> None:
-    coins = coins_for(largest_coin(options, confidence), gap, 2)
+    coins = coins_right(options, confidence, gap, 2)
     known = fractions_of(coins)
     worst = Fraction(1)
     for scores in product(range(gap + 3), repeat=options):
@@ -92,7 +93,7 @@ def test_no_scores_are_worse_than_one_best_and_all_others_losing(
 
 def test_several_picks_are_right_as_often_as_said() -> None:
     """Every path of two picks from every scores: each within the gap of the best that is left."""
-    coins = coins_for(largest_coin(3, 0.8, picks=2), 2, 2)
+    coins = coins_right(3, 0.8, 2, 2, picks=2)
     known = fractions_of(coins)
     worst = Fraction(1)
     for scores in product(range(5), repeat=3):
@@ -115,10 +116,9 @@ def test_weights_are_whole_fall_and_start_at_one() -> None:
 
 
 def test_figures_of_a_thousand_options() -> None:
-    coin = largest_coin(1000, 0.95)
-    assert coins_for(coin, 50, 2).epsilon(2) == pytest.approx(0.3670, abs=1e-4)
-    assert coins_for(coin, 51, 2).epsilon(2) <= 0.367
-    assert coins_for(coin, 51, 1).epsilon(1) <= 0.184
+    assert coins_right(1000, 0.95, 50, 2).epsilon(2) == pytest.approx(0.3670, abs=1e-4)
+    assert coins_right(1000, 0.95, 51, 2).epsilon(2) <= 0.367
+    assert coins_right(1000, 0.95, 51, 1).epsilon(1) <= 0.184
 
 
 def test_stairs_are_the_largest_sum() -> None:
@@ -137,5 +137,17 @@ def test_longer_steps_are_taken_where_they_cost_less() -> None:
 def test_more_options_make_it_harder_and_blind_choice_is_free() -> None:
     rights = [right_often(options, 1e-3) for options in range(1, 2000, 50)]
     assert rights == sorted(rights, reverse=True)
-    assert largest_coin(2, 0.49) == 1.0
     assert coins_for(1.0, 5, 2).epsilon(2) == 0.0
+
+
+def test_bounds_that_need_no_table_hold_of_it_and_are_near() -> None:
+    for coin, gap, moved, picks in ((1e-4, 51, 2, 1), (0.02, 3, 7, 4), (1e-9, 5, 2, 1), (1e-17, 9, 4, 1)):
+        coins = coins_for(coin, gap, moved, picks)
+        weights = coins.weights.astype(np.float64)
+        steepest = float(np.max(weights[gap:] / weights[: len(weights) - gap]))
+        assert steepest <= coins.steepest(gap) <= steepest * (1 + 1e-2) + 1e-12
+        assert weights[gap] / TOTAL <= coins.coin(gap) <= weights[gap] / TOTAL * (1 + 1e-1)
+        shifted = np.concatenate([weights, np.full(moved, weights[-1])])
+        falls = [float(np.max(np.log(weights / shifted[h : h + len(weights)]))) for h in range(moved + 1)]
+        loss = max(falls[h] + falls[moved - h] for h in range(moved + 1))
+        assert loss <= coins.epsilon(moved) <= loss * (1 + 1e-2)

@@ -20,12 +20,13 @@ import pytest
 from scipy.optimize import linprog
 
 import pbdp
-from pbdp.choosing.permute_and_flip import coins_for, largest_coin
-from pbdp.choosing.plan import ChoicePlan, _growing, _pairs, limit_of_one, limit_of_several
+from pbdp.choosing.limit import _growing, _pairs, limit_of_one, limit_of_several
+from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.request import Asked
 from pbdp.choosing.search import plan_choice, plan_picks, plans_for
 from pbdp.digits import rounded_down, rounded_up
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError, PlanFileError
+from tests.choosing.coins import coins_right
 
 USUAL: dict[str, Any] = {"options": 1000, "sensitivity": 1, "integer": True}
 
@@ -365,7 +366,7 @@ def test_no_mechanism_beats_the_limit_and_ours_lies_between(
 ) -> None:
     for confidence in (0.6, 0.9):
         below = limit_of_one(options, confidence, gap, moved)
-        ours = coins_for(largest_coin(options, confidence), gap, moved).epsilon(moved)
+        ours = coins_right(options, confidence, gap, moved).epsilon(moved)
         assert below <= ours
         # what the program finds with less than the limit is less than was asked
         assert best_confidence(0.99 * below, options, gap, moved, furthest) < confidence
@@ -374,13 +375,13 @@ def test_no_mechanism_beats_the_limit_and_ours_lies_between(
 
 def test_of_two_options_permute_and_flip_is_the_best_there_is() -> None:
     for gap in (2, 10, 50):
-        ours = coins_for(largest_coin(2, 0.95), gap, 2).epsilon(2)
+        ours = coins_right(2, 0.95, gap, 2).epsilon(2)
         assert ours == pytest.approx(limit_of_one(2, 0.95, gap, 2), rel=1e-3)
 
 
 def test_of_many_options_it_is_within_three_per_cent() -> None:
     for options, gap, moved in [(1000, 51, 2), (1000, 51, 1), (20, 50, 2), (10**6, 200, 1)]:
-        ours = coins_for(largest_coin(options, 0.95), gap, moved).epsilon(moved)
+        ours = coins_right(options, 0.95, gap, moved).epsilon(moved)
         assert (
             limit_of_one(options, 0.95, gap, moved) <= ours <= 1.03 * limit_of_one(options, 0.95, gap, moved)
         )

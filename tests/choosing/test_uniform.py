@@ -12,7 +12,8 @@ from scipy.stats import chisquare
 
 from pbdp.choosing.request import Asked
 from pbdp.choosing.scores import Scale
-from pbdp.choosing.uniform import UniformNoise, _evenly, _last, pairs_of, uniform_for, uniform_from, wrong
+from pbdp.choosing.search import plan_by
+from pbdp.choosing.uniform import UniformNoise, _evenly, _last, pairs_of, wrong
 from pbdp.errors import CannotCertifyError, PlanFileError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.release.keystream import InsecureTestKeystream
@@ -86,13 +87,14 @@ def test_no_scores_are_wrong_more_often(options: int, top: int, gap: int) -> Non
 
 def test_the_widest_noise_that_is_right_often_enough() -> None:
     asked = Asked(options=20, sensitivity=1, integer=True, top=20)
-    way = uniform_for(asked, 50, 0.9)
-    assert way is not None
+    plan = plan_by(UniformNoise, asked, 50, 0.9)
+    assert plan is not None
+    way = plan.way
     scale = way.scale(50, asked)
     assert 0.9 <= way.right(asked, scale) < 0.9001
     assert way.epsilon(asked, scale) < 0.965
     # a thousand options within two steps: no
-    assert uniform_for(Asked(options=1000, sensitivity=1, integer=True, top=9), 1, 0.9) is None
+    assert plan_by(UniformNoise, Asked(options=1000, sensitivity=1, integer=True, top=9), 1, 0.9) is None
     # far apart for sure, with hardly any noise
     few = Asked(options=2, sensitivity=1, integer=True, top=2)
     narrow = UniformNoise(options=2, fall=30.0, last=_last(2, 30.0) or 0)
@@ -102,8 +104,9 @@ def test_the_widest_noise_that_is_right_often_enough() -> None:
 def test_it_is_right_as_often_as_promised() -> None:
     """The promise is a bound: it holds for the worst scores known, and is not far off there."""
     asked = Asked(options=20, sensitivity=1, integer=True, top=20)
-    way = uniform_for(asked, 50, 0.9)
-    assert way is not None
+    plan = plan_by(UniformNoise, asked, 50, 0.9)
+    assert plan is not None
+    way = plan.way
     scale = way.scale(50, asked)
     stream = InsecureTestKeystream(5)
     three = np.repeat([102, 51, 0], [5, 10, 5])
@@ -164,10 +167,10 @@ def test_even_numbers_are_even() -> None:
 
 def test_records_are_not_believed() -> None:
     asked = Asked(options=3, sensitivity=1, integer=True, top=3)
-    again = uniform_from(THREE.record(), asked)
+    again = UniformNoise.read(THREE.record(), asked)
     assert np.array_equal(again.weights, THREE.weights)
     with pytest.raises(PlanFileError):
-        uniform_from(THREE.record() | {"last": 10**9}, asked)
+        UniformNoise.read(THREE.record() | {"last": 10**9}, asked)
 
 
 @pytest.mark.parametrize("options", [2, 3, 4, 5, 6])

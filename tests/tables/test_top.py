@@ -299,7 +299,7 @@ def test_a_changed_manifest_is_caught(tmp_path: Path, way: str) -> None:
     closer["query"]["top"]["within"] = 10.0
     assert "top" in faults(closer)
     other = json.loads(json.dumps(record))
-    other["plan"]["top"] = {"way": PICKS, "coins": {"fall": 3.0, "stride": 1, "last": 60}}
+    other["plan"]["top"] = {"way": PICKS, "coins": {"fall": 3.0, "stride": 1, "last": 12}}
     assert "top" in faults(other)
     missing = json.loads(json.dumps(record))
     del missing["plan"]["top"]

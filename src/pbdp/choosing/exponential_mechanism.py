@@ -31,20 +31,18 @@ bound.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pbdp.choosing.draw import weighed
-from pbdp.choosing.law import COINS, HOLDS, TOGETHER, Chances, CheckingCode, Law, gaps_shown
+from pbdp.choosing.law import COINS, HOLDS, TOGETHER, CheckingCode
 from pbdp.choosing.peeling import all_right
-from pbdp.choosing.permute_and_flip import Coins, coins_for, coins_for_all
+from pbdp.choosing.permute_and_flip import ByCoins
 from pbdp.choosing.request import Asked
-from pbdp.choosing.scores import Scale, scale_for
+from pbdp.choosing.scores import Scale
 from pbdp.errors import CannotCertifyError
-from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array, Index
 from pbdp.planning.pricing.priced import Measured
 from pbdp.release.keystream import Keystream
@@ -97,15 +95,14 @@ class Curve(NamedTuple):
         return float(enough[0]) * self.step * (1 + 2.0**-50) if len(enough) else math.inf
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialMechanism(Law):
+class ExponentialMechanism(ByCoins):
     """The exponential mechanism with the weights of these coins, pick by pick."""
 
     is_pure = False
     name = "exponential mechanism, pick by pick"
     proof = "the exponential mechanism, by the range of its losses, pick by pick"
-
-    coins: Coins
+    title = "How likely an option is, against the best"
+    formula = "2^62 w(g) = ceil(2^62 exp(-fall * ceil(g / stride))), g = min(gap / step, last)"
 
     def curve(self, asked: Asked, scale: Scale) -> Curve:
         """What all picks together cost."""
@@ -136,11 +133,6 @@ class ExponentialMechanism(Law):
     def places(self, steps: Index, asked: Asked, scale: Scale, keystream: Keystream) -> Index:  # noqa: ARG002 - steps are enough
         return weighed(steps, asked.top, self.coins, keystream)
 
-    def chances(self, scale: Scale) -> Chances:
-        gaps = gaps_shown(min(2 * scale.gap, self.coins.last))
-        title = "How likely an option is, against the best"
-        return Chances(title, "distance from the best score", gaps, self.coins.weights[gaps] / TOTAL)
-
     def checking_code(self, asked: Asked, scale: Scale) -> CheckingCode:
         coins, grid = self.coins.weights, self.curve(asked, scale)
         return CheckingCode(
@@ -148,51 +140,14 @@ class ExponentialMechanism(Law):
             data={"coins": coins.tolist(), "parts": grid.parts, "points": grid.points},
             imports="import numpy as np\n",
             weights=len(coins),
-            work=len(coins) * (scale.moved + 1) * 2 + 2 * asked.picks**2,
+            work=self.work(asked, scale),
         )
-
-    def record(self) -> dict[str, Any]:
-        return {
-            "kind": self.name,
-            "formula": "2^62 w(g) = ceil(2^62 exp(-fall * ceil(g / stride))), g = min(gap / step, last)",
-            "fall": self.coins.fall,
-            "stride": self.coins.stride,
-            "last": self.coins.last,
-        }
 
 
 def right_often(options: int, weight: float, picks: int) -> float:
     """How often all picks are right if every loser has this weight, and the best one 1."""
     others = options - 1 - np.arange(picks, dtype=np.float64)
     return float(np.exp(-np.sum(np.log1p(others * weight))))
-
-
-def weighted_for(asked: Asked, within: float, confidence: float) -> ExponentialMechanism | None:
-    """Picks that are right so often; None if weights that fine cannot be drawn."""
-    scale = scale_for(within, asked)
-    jointly = coins_for_all(
-        asked.options, confidence, asked.picks, flips=False, gap=scale.gap, moved=scale.moved
-    )
-    found = [coins for coins in (_each_for(asked, scale, confidence), jointly) if coins is not None]
-    if not found:
-        return None
-    law = ExponentialMechanism(coins=min(found, key=lambda coins: coins.epsilon(scale.moved)))
-    try:
-        law.curve(asked, scale)
-    except CannotCertifyError:
-        return None
-    return law if law.right(asked, scale) >= confidence else None
-
-
-def _each_for(asked: Asked, scale: Scale, confidence: float) -> Coins | None:
-    """Weights with which picks are right so often if each has the worst scores."""
-    wanted = confidence + asked.picks * 2 * _ROUNDING
-    low, high = 0.0, 1.0
-    while high - low > 1e-12 * high and high > 1e-30:
-        middle = math.sqrt(low * high) if low else high / 2**10
-        enough = right_often(asked.options, middle, asked.picks) >= wanted
-        low, high = (middle, high) if enough else (low, middle)
-    return coins_for(low * (1 - 1e-9), scale.gap, scale.moved) if low else None
 
 
 @lru_cache(maxsize=64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -74,9 +74,23 @@ class Law(ABC):
     name: ClassVar[str]
     proof: ClassVar[str]
 
-    def scale(self, within: float, asked: Asked) -> Scale:
+    @classmethod
+    def scale(cls, within: float, asked: Asked) -> Scale:
         """The steps that it counts scores in."""
         return scale_for(within, asked)
+
+    @classmethod
+    @abstractmethod
+    def falling(cls, depth: float, asked: Asked, scale: Scale) -> Self | None:
+        """The law whose chances fall by about e^-depth over the gap of a loser; None if it has no table.
+
+        The larger the depth, the more often it is right, and the more it costs.
+        """
+
+    @classmethod
+    @abstractmethod
+    def start(cls, asked: Asked, confidence: float) -> float:
+        """About the depth that it takes."""
 
     @abstractmethod
     def epsilon(self, asked: Asked, scale: Scale) -> float:
@@ -105,3 +119,8 @@ class Law(ABC):
     @abstractmethod
     def record(self) -> Mapping[str, Any]:
         """What is needed to build it again, for JSON."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, record: Any, asked: Asked) -> Self:
+        """The law of such a record."""

@@ -74,9 +74,7 @@ def passings(options: int, picks: int, flips: bool) -> float:
 
 def all_right(coins: Coins, options: int, gap: int, picks: int, flips: bool) -> float:
     """How often all of so many picks are right, at least; losers are `gap` below. It may be below zero."""
-    weights = coins.weights.astype(np.float64)
     if gap > coins.last:
         return -math.inf
-    steepest = float(np.max(weights[gap:] / weights[: len(weights) - gap]))
-    wrong = steepest * passings(options, picks, flips) + options * picks * coins.coin(coins.last)
+    wrong = coins.steepest(gap) * passings(options, picks, flips) + options * picks * coins.coin(coins.last)
     return 1 - wrong * (1 + ROUNDING) - ROUNDING

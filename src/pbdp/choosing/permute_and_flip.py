@@ -42,8 +42,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -53,7 +53,7 @@ from pbdp.choosing import peeling
 from pbdp.choosing.draw import chosen
 from pbdp.choosing.law import COINS, HOLDS, TOGETHER, Chances, CheckingCode, Law, gaps_shown
 from pbdp.choosing.request import Asked
-from pbdp.choosing.scores import MOST_GAPS, Scale, scale_for
+from pbdp.choosing.scores import MOST_GAPS, Scale
 from pbdp.errors import CannotCertifyError, InputError, PlanFileError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Index
@@ -64,15 +64,13 @@ from pbdp.release.keystream import Keystream
 # Coins stop falling at this one, or at this share of the coin that loses, whichever is less, so that far
 # options are as good as never taken.
 _FAR, _FAR_SHARE = 2.0**-30, 2.0**-10
-# No coin has a smaller weight: below it, whole numbers would be too coarse.
-_LEAST_WEIGHT = 1 << 18
+# No coin has a smaller weight unless it loses: below it, whole numbers would be too coarse.
+_LEAST_WEIGHT = 1 << 19
 # Rounding of a handful of products, exponentials and logarithms, relative.
 _ROUNDING = 1e-13
-# Of one probability of being right: a logarithm, an exponential and a quotient.
+# Of one probability, or one coin: a logarithm, an exponential and a quotient.
 _ULPS = 2.0**-48
-# Rounds in which coins for several picks are brought to their bound.
-_ROUNDS = 6
-# Steps so short that there are more up to the gap of a loser are as good as those of 1.
+# Strides so short that there are more up to the gap of a loser are as good as those of 1.
 _MOST_STAIRS = 1 << 12
 
 
@@ -84,6 +82,10 @@ class Coins:
     stride: int
     last: int
 
+    def __post_init__(self) -> None:
+        if self._ideal(self.last) * TOTAL < 1:
+            raise CannotCertifyError("These coins are finer than can be drawn.")
+
     @cached_property
     def weights(self) -> Index:
         """c(0), ..., c(last) in multiples of 2^-62: what is drawn from, and what is certified."""
@@ -92,18 +94,26 @@ class Coins:
         limited: Index = np.minimum(weights, float(TOTAL)).astype(np.int64)
         return limited
 
+    def _ideal(self, gap: int) -> float:
+        """The coin before it is rounded up to a multiple of 2^-62."""
+        return math.exp(-self.fall * -(-min(gap, self.last) // self.stride))
+
     def epsilon(self, moved: int) -> float:
         """An upper bound where gaps grow and shrink by `moved` steps together (D above)."""
         if not self.fall:
             return 0.0
-        stairs = -(-np.arange(self.last + 1) // self.stride)
-        ratios = self.weights / (np.exp(-self.fall * stairs) * TOTAL)
-        spread = math.log(float(ratios.max()) / float(ratios.min())) + _ROUNDING
-        return (self.fall * stairs_of(moved, self.stride) + 2 * spread) * (1 + _ROUNDING) + _ROUNDING
+        # rounding up makes a coin larger by this share at most
+        spread = 1 / (TOTAL * self._ideal(self.last)) + _ROUNDING
+        return (self.fall * stairs_of(moved, self.stride) + 2 * spread) * (1 + _ROUNDING)
 
     def coin(self, gap: int) -> float:
         """c(gap), not rounded down."""
-        return min(float(self.weights[min(gap, self.last)]) / TOTAL * (1 + 2.0**-50), 1.0)
+        return min((self._ideal(gap) + 1 / TOTAL) * (1 + _ULPS), 1.0)
+
+    def steepest(self, gap: int) -> float:
+        """The largest c(x + gap)/c(x) over x <= last - gap, not rounded down."""
+        rounded = 1 / (TOTAL * self._ideal(self.last - gap))
+        return (math.exp(-self.fall * (gap // self.stride)) + rounded) * (1 + _ULPS)
 
     def right(self, options: int, gap: int, picks: int = 1) -> float:
         """How often all of so many picks are good, at least, whatever the scores; losers are `gap` below.
@@ -132,24 +142,7 @@ def right_often(options: int, coin: float, picks: int = 1) -> float:
     return float(np.prod(np.minimum(each, 1.0)))
 
 
-def largest_coin(options: int, confidence: float, picks: int = 1) -> float:
-    """The largest coin of losers, up to a hair, with which all picks are good often enough."""
-
-    def enough(coin: float) -> bool:
-        return right_often(options, coin, picks) >= wanted
-
-    wanted = confidence + 2 * picks * _ULPS
-    if enough(1.0):
-        return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(200):
-        middle = math.sqrt(low * high) if low else high / 2**20
-        low, high = (middle, high) if enough(middle) else (low, middle)
-        if high - low <= 1e-15 * high:
-            break
-    return low * (1 - 1e-9)
-
-
+@lru_cache(maxsize=64)
 def best_stride(moved: int, gap: int) -> int:
     """The length of steps with the least epsilon for a given coin at `gap`; 1 if the gap is not small."""
     if gap >= moved:
@@ -159,62 +152,24 @@ def best_stride(moved: int, gap: int) -> int:
     return min(sorted(strides), key=lambda stride: stairs_of(moved, stride) / -(-gap // stride))
 
 
-def coins_for(coin: float, gap: int, moved: int, stride: int | None = None, picks: int = 1) -> Coins:
-    """Coins that are at most `coin` at this gap, with the least epsilon, or with steps of this length.
+def coins_for(coin: float, gap: int, moved: int, picks: int = 1) -> Coins:
+    """Coins that are about `coin` at this gap, with the least epsilon.
 
     The more picks there are, the further coins fall.
     """
-    if coin >= 1:
-        return Coins(fall=0.0, stride=1, last=0)
-    if coin <= 0:  # below all floats
-        raise CannotCertifyError("So high a confidence needs coins finer than can be drawn. Ask for less.")
-    stride = stride or best_stride(moved, gap)
-    stairs = -(-gap // stride)
-    # a hair more, as weights are rounded up
-    fall = (math.log(1 / coin) + 2.0 / (coin * TOTAL) + 4 * _ROUNDING) / stairs
-    floor = max(min(coin * _FAR_SHARE / picks, _FAR), 2.0 * _LEAST_WEIGHT / TOTAL)
-    return coins_falling(fall, stride, floor, gap)
-
-
-def coins_falling(fall: float, stride: int, floor: float, gap: int) -> Coins:
-    """Coins that fall by `fall` a stride, down to about `floor`, and at least as far as `gap`."""
     if gap > MOST_GAPS:
         raise InputError("within", f"at most {MOST_GAPS:,} steps", f"{gap:,}", "Take a larger step.")
-    if fall == 0:
-        return Coins(fall=0.0, stride=1, last=0)
+    if coin >= 1:
+        return BLIND_COINS
+    stride = best_stride(moved, gap)
+    fall = -math.log(max(coin, 2 / TOTAL)) / -(-gap // stride)
+    floor = max(min(coin * _FAR_SHARE / picks, _FAR), _LEAST_WEIGHT / TOTAL)
     # whole strides, as far as a table goes: where they are longer than it, one stair is all there is
-    strides = min(math.floor(math.log(1 / floor) / fall), 2 * MOST_GAPS // stride)
+    strides = min(math.floor(-math.log(floor) / fall), 2 * MOST_GAPS // stride)
     return Coins(fall=fall, stride=stride, last=max(strides * stride, gap))
 
 
-def coins_for_all(
-    options: int, confidence: float, picks: int, *, flips: bool, gap: int, moved: int
-) -> Coins | None:
-    """Coins with which all picks are right so often by the bound of `peeling`; None if none are."""
-    wrong = (1 - confidence) * (1 - 4 * peeling.ROUNDING) - 4 * peeling.ROUNDING
-    if picks < 2 or wrong <= 0:
-        return None
-    each, far = peeling.passings(options, picks, flips), options * picks
-    coin = wrong / each
-    for _ in range(_ROUNDS):
-        if coin >= 1:
-            return None
-        coins = coins_for(coin, gap, moved, picks=picks)
-        # about what the table will have
-        last = math.exp(-coins.fall * -(-coins.last // coins.stride))
-        steepest = math.exp(-coins.fall * (gap // coins.stride))
-        excess = (steepest * each + last * far) / wrong
-        if abs(excess - 1) < 1e-10:
-            break
-        coin /= excess
-    for _ in range(_ROUNDS):
-        coins = coins_for(coin, gap, moved, picks=picks)
-        right = peeling.all_right(coins, options, gap, picks, flips)
-        if right >= confidence:
-            return coins
-        # what whole numbers, and the end of the table, add
-        coin *= (1 - 1e-11) * wrong / (1 - right)
-    return None
+BLIND_COINS = Coins(fall=0.0, stride=1, last=0)
 
 
 # ------------------------------------------------------------------------------------------ the law
@@ -231,13 +186,51 @@ print(f"epsilon of a pick is {{loss:.8g}}; claimed: {{claim['each']:.8g}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PermuteAndFlip(Law):
+class ByCoins(Law):
+    """A law that knows options by their gap alone, through the coins of these."""
+
+    title: ClassVar[str]
+    formula: ClassVar[str]
+
+    coins: Coins
+
+    @classmethod
+    def falling(cls, depth: float, asked: Asked, scale: Scale) -> Self:
+        return cls(coins=coins_for(math.exp(-depth), scale.gap, scale.moved, asked.picks))
+
+    @classmethod
+    def start(cls, asked: Asked, confidence: float) -> float:
+        return math.log(asked.options / (1 - confidence))
+
+    def chances(self, scale: Scale) -> Chances:
+        gaps = gaps_shown(min(2 * scale.gap, self.coins.last))
+        return Chances(self.title, "distance from the best score", gaps, self.coins.weights[gaps] / TOTAL)
+
+    def work(self, asked: Asked, scale: Scale) -> float:
+        """About how many steps it takes to check it."""
+        return len(self.coins.weights) * (scale.moved + 1) * 2 + 2 * asked.picks**2
+
+    def record(self) -> dict[str, Any]:
+        coins = self.coins
+        known = {"fall": coins.fall, "stride": coins.stride, "last": coins.last}
+        return {"kind": self.name, "formula": self.formula} | known
+
+    @classmethod
+    def read(cls, record: Any, asked: Asked) -> Self:  # noqa: ARG003 - a table is all
+        last = whole("last", record["last"], least=0)
+        if last > 2 * MOST_GAPS:
+            raise PlanFileError("last", f"at most {2 * MOST_GAPS:,}", last, "Make it again.")
+        fall, stride = non_negative("fall", record["fall"]), whole("stride", record["stride"])
+        return cls(coins=Coins(fall=fall, stride=stride, last=last))
+
+
+class PermuteAndFlip(ByCoins):
     """Permute and flip with these coins, once, or several times one after the other."""
 
     name = "permute and flip"
     proof = "permute-and-flip, for every coin"
-
-    coins: Coins
+    title = "How likely an option's coin shows heads"
+    formula = "2^62 c(g) = ceil(2^62 exp(-fall * ceil(g / stride))), g = min(gap / step, last)"
 
     def each(self, asked: Asked, scale: Scale) -> float:
         """The loss of one pick, at delta 0."""
@@ -256,55 +249,17 @@ class PermuteAndFlip(Law):
     def places(self, steps: Index, asked: Asked, scale: Scale, keystream: Keystream) -> Index:  # noqa: ARG002 - steps are enough
         return chosen(steps, asked.top, self.coins, keystream)
 
-    def chances(self, scale: Scale) -> Chances:
-        gaps = gaps_shown(min(2 * scale.gap, self.coins.last))
-        title = "How likely an option's coin shows heads"
-        return Chances(title, "distance from the best score", gaps, self.coins.weights[gaps] / TOTAL)
-
     def checking_code(self, asked: Asked, scale: Scale) -> CheckingCode:
         coins = self.coins.weights
         return CheckingCode(
             text=_LINES,
             data={"coins": coins.tolist(), "each": self.each(asked, scale)},
             weights=len(coins),
-            work=len(coins) * (scale.moved + 1) * 2 + 2 * asked.picks**2,
+            work=self.work(asked, scale),
         )
 
-    def record(self) -> dict[str, Any]:
-        return {
-            "kind": self.name,
-            "formula": "2^62 c(g) = ceil(2^62 exp(-fall * ceil(g / stride))), g = min(gap / step, last)",
-            "fall": self.coins.fall,
-            "stride": self.coins.stride,
-            "last": self.coins.last,
-        }
 
-
-BLIND = PermuteAndFlip(coins=Coins(fall=0.0, stride=1, last=0))
-
-
-def coins_from(record: Any, name: str) -> Coins:
-    """The coins of a record."""
-    coins = Coins(
-        fall=non_negative("fall", record["fall"]),
-        stride=whole("stride", record["stride"]),
-        last=whole("last", record["last"], least=0),
-    )
-    if coins.last > 2 * MOST_GAPS:
-        raise PlanFileError(f"last of {name}", f"at most {2 * MOST_GAPS:,}", coins.last, "Make it again.")
-    return coins
-
-
-def picks_for(asked: Asked, within: float, confidence: float) -> PermuteAndFlip:
-    """Picks that are right so often, as far as coins can be drawn."""
-    scale = scale_for(within, asked)
-    coins = coins_for(largest_coin(asked.options, confidence, asked.picks), scale.gap, scale.moved)
-    jointly = coins_for_all(
-        asked.options, confidence, asked.picks, flips=True, gap=scale.gap, moved=scale.moved
-    )
-    if jointly is not None and jointly.epsilon(scale.moved) < coins.epsilon(scale.moved):
-        coins = jointly
-    return PermuteAndFlip(coins=coins)
+BLIND = PermuteAndFlip(coins=BLIND_COINS)
 
 
 def together(each: float, picks: int, delta: float) -> float:

@@ -1,49 +1,22 @@
-"""Plans for choosing: what they promise and cost, how they choose, and their files. `search` finds them.
-
-**The limit** is what no mechanism can go below, whatever it does. Let any epsilon-DP mechanism choose a good
-option with probability c, whatever the scores. n is the gap of a loser, D by how much gaps move together from
-one neighbor to the next, and m = ceil(n/D) is how many neighbors it takes for a loser to become one of the
-best, or the other way round. By symmetry (averaging over the order of the options) nothing is lost if options
-are treated alike.
-
-**From all alike to one best.** When all scores are equal some option is chosen with probability 1/k at most.
-After m neighbors it is the only good one, and chosen with probability c at least. But from one neighbor to
-the next a probability p gets at most to min(e^epsilon·p, 1 - e^-epsilon·(1 - p)).
-
-**Several at once.** If `top` are chosen, best first, let h be at most `top`. When h options are n above all
-others, the first h that are listed have to be these. So of all sets of h options, C(k, h) in number, each is
-listed first with probability c at least once its own are raised, and some set is with 1/C(k, h) at most when
-all scores are equal, m neighbors away: the same with so many sets in place of k options.
-
-**From two best to one.** Let i and j be best and all others lose: one of the two is chosen with probability c
-at least. After m neighbors j loses too, and is still chosen with e^(-m·epsilon) times the probability it had.
-Added up over all ordered pairs, with k(k - 1)/2 pairs that are best together, and at most 1 - c for all
-losers of each of the k options:
-
-    k·(1 - c) >= e^(-m·epsilon)·c·k(k - 1)/2,   that is   epsilon >= ln((k - 1)·c/(2(1 - c)))/m.
-
-**From a loser to the best.** Let one option be best and all others lose: some loser is chosen with
-probability (1 - c)/(k - 1) at most. After ceil(2n/D) neighbors, which raise it against the best one, it is
-the only good one: the same growth from there. For two options permute and flip reaches it where D divides n.
-"""
+"""Plans for choosing: what they promise and cost, how they choose, and their files. `search` finds them."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.choosing.exponential_mechanism import ExponentialMechanism
 from pbdp.choosing.law import Law
-from pbdp.choosing.permute_and_flip import PermuteAndFlip, coins_from
+from pbdp.choosing.limit import limit_of_one, limit_of_several
+from pbdp.choosing.permute_and_flip import PermuteAndFlip
 from pbdp.choosing.request import Asked
 from pbdp.choosing.scores import Given, Scale, read_scores
-from pbdp.choosing.uniform import UniformNoise, uniform_from
+from pbdp.choosing.uniform import UniformNoise
 from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.errors import PlanFileError, unchangeable
 from pbdp.json_records import VERSION, of_format, record_in, write
@@ -60,8 +33,9 @@ FORMAT = "pbdp-choice"
 # The claims of a file are those of its law, but for the last digits of other machines.
 _AGREE = 1e-9
 _HOW = "Make it with `pbdp choose ... -o FILE`."
-# What logarithms of factorials may be off by, relative.
-_ROUNDING = 1e-9
+_LAWS: dict[object, type[Law]] = {
+    law.name: law for law in (PermuteAndFlip, ExponentialMechanism, UniformNoise)
+}
 
 
 class Alternative(NamedTuple):
@@ -120,7 +94,7 @@ class ChoicePlan:
 
     @cached_property
     def limit(self) -> float | None:
-        """An epsilon that no mechanism can go below, at delta 0; proved above.
+        """An epsilon that no mechanism can go below, at delta 0; proved in `limit`.
 
         None for several at another delta.
         """
@@ -274,7 +248,7 @@ def plan_from_record(given: object, name: str = "record") -> ChoicePlan:
         )
         within = non_negative("within", record["within"])
         law = record["law"]
-        way = _way(law, asked, name)
+        way = _LAWS[law["kind"]].read(law, asked)
         plan = ChoicePlan(asked=asked, within=within, way=way)
         claims = [
             (record["epsilon"], plan.epsilon),
@@ -288,69 +262,3 @@ def plan_from_record(given: object, name: str = "record") -> ChoicePlan:
     if not agrees or plan.scale.step != law.get("step"):
         raise PlanFileError(name, "as it was made", "one whose claims do not hold", "Make it again.")
     return plan
-
-
-def _way(law: Mapping[str, Any], asked: Asked, name: str) -> Law:
-    match law["kind"]:
-        case UniformNoise.name:
-            return uniform_from(law, asked)
-        case PermuteAndFlip.name:
-            return PermuteAndFlip(coins=coins_from(law, name))
-        case ExponentialMechanism.name:
-            return ExponentialMechanism(coins=coins_from(law, name))
-        case _:
-            raise PlanFileError(name, "one of a known law", "another one", "Use a newer pbdp.")
-
-
-def limit_of_one(options: int, confidence: float, gap: int, moved: int) -> float:
-    """An epsilon below which no mechanism is right often enough, rounded down."""
-    losers = math.log((options - 1) / (1 - confidence))
-    return max(
-        _growing(math.log(options), confidence, gap, moved),
-        _growing(losers, confidence, 2 * gap, moved),
-        _pairs(options, confidence, gap, moved),
-    )
-
-
-def limit_of_several(options: int, top: int, confidence: float, gap: int, moved: int) -> float:
-    """The same where so many are chosen; what holds of the first of them holds of all."""
-    half = min(top, options // 2)
-    every = math.lgamma(options + 1)
-    sets = every - math.lgamma(half + 1) - math.lgamma(options - half + 1)
-    # a hair less, as logarithms of factorials are off by a few units
-    found = _growing(sets - every * 2.0**-48, confidence, gap, moved) * (1 - _ROUNDING)
-    return max(found, limit_of_one(options, confidence, gap, moved))
-
-
-def _growing(kinds: float, confidence: float, gap: int, moved: int) -> float:
-    """From a probability of e^-kinds to the confidence, over so large a gap."""
-    steps = -(-gap // moved)
-
-    def gets_there(epsilon: float) -> bool:
-        # up to where both ways of growing are equal by powers, then the rest by powers as well
-        turn = 1 / (1 + math.exp(epsilon))
-        p = math.exp(-kinds)
-        growing = 0
-        if p < turn:
-            room = math.log(turn) + kinds
-            growing = min(math.floor(room / epsilon) if epsilon > 0 else steps, steps)
-            p = math.exp(min(growing * epsilon - kinds, 0.0))
-            if growing < steps:
-                p, growing = min(p * math.exp(epsilon), 1 - math.exp(-epsilon) * (1 - p)), growing + 1
-        return 1 - math.exp(-(steps - growing) * epsilon) * (1 - p) >= confidence * (1 - 1e-12)
-
-    if gets_there(0.0):
-        return 0.0
-    low, high = 0.0, 1.0
-    while not gets_there(high):
-        low, high = high, 2 * high
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if gets_there(middle) else (middle, high)
-    return low * (1 - 1e-12)
-
-
-def _pairs(options: int, confidence: float, gap: int, moved: int) -> float:
-    """From two best to one."""
-    odds = (options - 1) * confidence / (2 * (1 - confidence))
-    return max(math.log(odds) / -(-gap // moved), 0.0) * (1 - 1e-12) if odds > 1 else 0.0

@@ -1,21 +1,31 @@
-"""The plan for a choice: each law that can do it, and of these the one with the least epsilon."""
+"""The plan for a choice: each law that can do it, and of these the one with the least epsilon.
+
+A law has one parameter, the depth by which chances fall over the gap of a loser: it is right the more often,
+and costs the more, the larger that is. So each of the three searches is for a root.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
-from pbdp.choosing.exponential_mechanism import weighted_for
+from pbdp.choosing.exponential_mechanism import ExponentialMechanism
 from pbdp.choosing.law import Law
-from pbdp.choosing.permute_and_flip import BLIND, largest_coin, picks_for
+from pbdp.choosing.permute_and_flip import BLIND, PermuteAndFlip
 from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.request import Asked, ChoiceRequest
-from pbdp.choosing.uniform import uniform_for
+from pbdp.choosing.scores import MOST_GAPS
+from pbdp.choosing.uniform import UniformNoise
 from pbdp.errors import CannotCertifyError
+from pbdp.root_finding import least_enough, least_whole
 from pbdp.settings import takes
 
-# Searches end this near to what they look for; the figures of what is found are exact.
-_CLOSE = 1e-6
+# Searches end this near to the depth, or to the width, that they look for; the figures of what is found are
+# those of its table.
+_CLOSE, _CLOSE_WIDTH = 1e-9, 1e-6
+# How far the first step goes.
+_BESIDE = 1.2
+
+Kind = type[Law]
 
 
 def choice_of(request: ChoiceRequest) -> ChoicePlan:
@@ -39,107 +49,102 @@ def choice_of(request: ChoiceRequest) -> ChoicePlan:
 plan_choice = takes(ChoiceRequest)(choice_of)
 
 
-Make = Callable[[Asked, float, float], Law | None]
-
-
-def _picks(asked: Asked, within: float, confidence: float) -> Law:
-    way = picks_for(asked, within, confidence)
-    if way.right(asked, way.scale(within, asked)) < confidence:
-        raise CannotCertifyError(
-            "So many options and so high a confidence need coins finer than can be drawn. Ask for a lower "
-            "confidence, or for fewer options."
-        )
-    return way
-
-
-def _laws(asked: Asked) -> list[Make]:
+def _laws(asked: Asked) -> list[Kind]:
     """Permute and flip; for several picks what may cost less, which without a delta is one other law."""
     if asked.picks < 2:
-        return [_picks]
-    return [_picks, uniform_for, weighted_for] if asked.delta else [_picks, uniform_for]
+        return [PermuteAndFlip]
+    return (
+        [PermuteAndFlip, UniformNoise, ExponentialMechanism]
+        if asked.delta
+        else [PermuteAndFlip, UniformNoise]
+    )
 
 
 def plan_picks(asked: Asked, within: float, confidence: float) -> ChoicePlan:
     """The plan by permute and flip."""
-    return ChoicePlan(asked=asked, within=within, way=_picks(asked, within, confidence))
+    plan = plan_by(PermuteAndFlip, asked, within, confidence)
+    if plan is None:
+        raise CannotCertifyError(
+            "So many options and so high a confidence need coins finer than can be drawn. Ask for a lower "
+            "confidence, or for fewer options."
+        )
+    return plan
 
 
 def plans_for(asked: Asked, within: float, confidence: float) -> list[ChoicePlan]:
     """A plan by each law that can do it: permute and flip first, unless only others can."""
-    found: list[ChoicePlan] = []
-    refusal: CannotCertifyError | None = None
-    for make in _laws(asked):
-        try:
-            way = make(asked, within, confidence)
-        except CannotCertifyError as problem:
-            refusal = refusal or problem
-            continue
-        if way is not None:
-            found.append(ChoicePlan(asked=asked, within=within, way=way))
-    if not found:
-        raise refusal or CannotCertifyError("No law was found. Ask for a wider width.")
-    return found
+    found = [plan_by(kind, asked, within, confidence) for kind in _laws(asked)]
+    return [plan for plan in found if plan is not None] or [plan_picks(asked, within, confidence)]
 
 
 def plans_of_epsilon(request: ChoiceRequest) -> list[ChoicePlan]:
     """The best plan of an epsilon by each law, permute and flip first, for a width or for a confidence."""
     asked, within, confidence, epsilon = request.asked, request.within, request.confidence, request.epsilon
-    if epsilon is not None and within is not None:
-        return [_most_confident(make, asked, within, epsilon) for make in _laws(asked)]
-    if epsilon is None or confidence is None:
+    if epsilon is None:
         raise AssertionError("an epsilon is given, and one of the two")
-    coin = largest_coin(asked.options, confidence, asked.picks)
+    if within is not None:
+        return [_most_confident(kind, asked, within, epsilon) for kind in _laws(asked)]
+    found = [_narrowest(kind, asked, confidence or 0.0, epsilon) for kind in _laws(asked)]
+    if plans := [plan for plan in found if plan is not None]:
+        return plans
+    raise CannotCertifyError(
+        f"No width of up to {MOST_GAPS:,} steps costs so little. Ask for a lower confidence, or allow a "
+        "larger epsilon."
+    )
+
+
+def plan_by(kind: Kind, asked: Asked, within: float, confidence: float) -> ChoicePlan | None:
+    """The plan of a law that is right so often and falls least; None if none is."""
+    scale = kind.scale(within, asked)
+
+    def short(depth: float) -> float:
+        law = kind.falling(depth, asked, scale)
+        try:
+            return 1.0 if law is None else confidence - law.right(asked, scale)
+        except CannotCertifyError:
+            return 1.0
+
+    if BLIND.right(asked, scale) >= confidence:
+        return ChoicePlan(asked=asked, within=within, way=BLIND)
+    found = least_enough(short, kind.start(asked, confidence), close=_CLOSE, beside=_BESIDE)
+    return _affordable(kind, asked, within, found, math.inf) if math.isfinite(found) else None
+
+
+def _most_confident(kind: Kind, asked: Asked, within: float, epsilon: float) -> ChoicePlan:
+    """The plan of a law that falls most of those that cost no more; blind chance, if nothing fits."""
+
+    def short(inverse: float) -> float:
+        plan = _affordable(kind, asked, within, 1 / inverse, math.inf)
+        return math.inf if plan is None else plan.epsilon - epsilon
+
+    start = asked.picks * asked.sensitivity / (epsilon * max(within, asked.sensitivity))
+    found = least_enough(short, start, close=_CLOSE, beside=_BESIDE)
+    plan = _affordable(kind, asked, within, 1 / found, epsilon) if math.isfinite(found) else None
+    return plan or ChoicePlan(asked=asked, within=within, way=BLIND)
+
+
+def _narrowest(kind: Kind, asked: Asked, confidence: float, epsilon: float) -> ChoicePlan | None:
+    """The narrowest plan of a law for a confidence that costs no more; None if none does."""
+
+    def short(within: float) -> float:
+        plan = plan_by(kind, asked, within, confidence)
+        return math.inf if plan is None else plan.epsilon - epsilon
+
     people = 1 if asked.rising else 2
-    # picks with all of the epsilon shared out evenly are this wide, about; twice that is wide enough
-    needed = math.log(1 / coin) * asked.picks * people * asked.sensitivity / epsilon
-    widest = 2 * needed + asked.sensitivity
-    found = [_narrowest(make, asked, confidence, epsilon, widest) for make in _laws(asked)]
-    return [plan for plan in found if plan is not None] or [plan_picks(asked, widest, confidence)]
+    start = PermuteAndFlip.start(asked, confidence) * asked.picks * people * asked.sensitivity / epsilon
+    if asked.integer:
+        # whole numbers from 0 on
+        found = least_whole(lambda above: short(above - 1.0), start, MOST_GAPS)
+        return None if found is None else plan_by(kind, asked, found - 1.0, confidence)
+    width = least_enough(short, start, close=_CLOSE_WIDTH)
+    return plan_by(kind, asked, width, confidence) if math.isfinite(width) else None
 
 
-def _most_confident(make: Make, asked: Asked, within: float, epsilon: float) -> ChoicePlan:
-    """The most confident plan of a law for a width, by bisection; blind chance, if nothing fits."""
-    low, high = 1 / asked.options, 1.0
-    best = ChoicePlan(asked=asked, within=within, way=BLIND)
-    for _ in range(60):
-        middle = 1 - math.sqrt((1 - low) * max(1 - high, (1 - low) * 1e-6))
-        if not low < middle < high:
-            break
-        plan = _affordable(make, asked, within, middle, epsilon)
-        if plan is None:
-            high = middle
-        else:
-            best, low = plan, middle
-        if high - low <= _CLOSE * (1 - high):
-            break
-    return best
-
-
-def _narrowest(
-    make: Make, asked: Asked, confidence: float, epsilon: float, widest: float
-) -> ChoicePlan | None:
-    """The narrowest plan of a law for a confidence, by bisection; None if nothing fits."""
-    low, high, best = 0.0, widest, None
-    for _ in range(60):
-        middle = (low + high) / 2
-        width = float(math.floor(middle)) if asked.integer else middle
-        plan = _affordable(make, asked, width, confidence, epsilon)
-        if plan is None:
-            low = middle
-        else:
-            best, high = plan, middle
-        if high - low <= (0.25 if asked.integer else _CLOSE * high):
-            break
-    return best
-
-
-def _affordable(
-    make: Make, asked: Asked, within: float, confidence: float, epsilon: float
-) -> ChoicePlan | None:
-    """The plan of a law, if there is one that costs no more."""
+def _affordable(kind: Kind, asked: Asked, within: float, depth: float, epsilon: float) -> ChoicePlan | None:
+    """The plan of a law that falls so far, if there is one that costs no more."""
+    law = kind.falling(depth, asked, kind.scale(within, asked))
+    plan = None if law is None else ChoicePlan(asked=asked, within=within, way=law)
     try:
-        way = make(asked, within, confidence)
+        return plan if plan is not None and plan.epsilon <= epsilon else None
     except CannotCertifyError:
         return None
-    plan = None if way is None else ChoicePlan(asked=asked, within=within, way=way)
-    return plan if plan is not None and plan.epsilon <= epsilon else None

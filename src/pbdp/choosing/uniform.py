@@ -74,7 +74,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +89,6 @@ from pbdp.parameters import positive, whole
 from pbdp.planning.pricing.priced import Claim
 from pbdp.release.keystream import SLACK, WORD, Keystream, Stream
 from pbdp.release.sampler import alias_table
-from pbdp.root_finding import least_enough
 
 # The table ends where the ideal law has this share of its largest weight: weights are whole numbers.
 _END = 2.0**-36
@@ -135,8 +134,20 @@ class UniformNoise(Law):
     fall: float
     last: int
 
-    def scale(self, within: float, asked: Asked) -> Scale:
+    @classmethod
+    def scale(cls, within: float, asked: Asked) -> Scale:
         return score_scale(within, asked)
+
+    @classmethod
+    def falling(cls, depth: float, asked: Asked, scale: Scale) -> Self | None:
+        if asked.options > _STEEPEST * scale.gap or scale.moved > MOST_WIDTHS:
+            return None
+        last = _last(asked.options, depth / scale.gap)
+        return None if last is None else cls(options=asked.options, fall=depth / scale.gap, last=last)
+
+    @classmethod
+    def start(cls, asked: Asked, confidence: float) -> float:  # noqa: ARG003 - about one e-fold per option
+        return float(asked.options)
 
     @cached_property
     def coin(self) -> int:
@@ -241,6 +252,13 @@ class UniformNoise(Law):
             "last": self.last,
         }
 
+    @classmethod
+    def read(cls, record: Any, asked: Asked) -> Self:
+        last = whole("last", record["last"])
+        if last > MOST_WIDTHS:
+            raise PlanFileError("last", f"at most {MOST_WIDTHS:,}", last, "Make it again.")
+        return cls(options=asked.options, fall=positive("fall", record["fall"]), last=last)
+
 
 class Pairs(NamedTuple):
     """How many pairs can be in the wrong order: those that may be near, and the others, far apart."""
@@ -267,34 +285,6 @@ def wrong(widths: Array, options: int, top: int, gap: int) -> Array:
     inside = np.exp(options * np.log(gap / values)) * ((values - gap) * ends + 1)
     found: Array = np.clip(np.minimum(by_pairs * (1 + 1e-14), 1 - inside * (1 - 1e-12)), 0.0, 1.0)
     return found
-
-
-def uniform_for(asked: Asked, within: float, confidence: float) -> UniformNoise | None:
-    """The widest noise that is right so often; None if no table will do."""
-    scale = score_scale(within, asked)
-    about = asked.options / scale.gap
-    if about > _STEEPEST or scale.moved > MOST_WIDTHS:
-        return None
-
-    def at(fall: float) -> UniformNoise | None:
-        last = _last(asked.options, fall)
-        return None if last is None else UniformNoise(options=asked.options, fall=fall, last=last)
-
-    def short(fall: float) -> float:
-        way = at(fall)
-        return 1.0 if way is None else confidence - way.right(asked, scale)
-
-    found = least_enough(short, about, close=1e-7, beside=1.2)
-    way = at(found) if math.isfinite(found) else None
-    return None if way is None or way.right(asked, scale) < confidence else way
-
-
-def uniform_from(record: Any, asked: Asked) -> UniformNoise:
-    """The noise of a record."""
-    last = whole("last", record["last"])
-    if last > MOST_WIDTHS:
-        raise PlanFileError("last", f"at most {MOST_WIDTHS:,}", last, "Make it again.")
-    return UniformNoise(options=asked.options, fall=positive("fall", record["fall"]), last=last)
 
 
 def _logs(options: int, fall: float, last: int) -> Array:
