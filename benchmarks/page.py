@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.measuring import HERE, RIVALS, Section
-from pbdp.figures.canvas import COLORS, name_ends, new_figure, save
+from pbdp.report.pictures.canvas import COLORS, name_ends, new_figure, save
 
 ROOT = HERE.parent
 SECTIONS = ("epsilon", "budget", "composition", "draws", "tables", "marginals", "local")

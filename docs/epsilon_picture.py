@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pbdp
-from pbdp.figures.cards import epsilon_bars
-from pbdp.figures.svg import bars
+from pbdp.report.pictures.cards import epsilon_bars
+from pbdp.report.pictures.svg import bars
 
 plan = pbdp.plan(within=5, confidence=0.9, sensitivity=10, delta=1e-6, integer=True)
 rows = epsilon_bars(plan, others=["gaussian", "laplace"])

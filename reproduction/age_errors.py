@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.figures.canvas import COLORS, DASHES
 from pbdp.local import LeastError, in_blocks
 from pbdp.local.boosted_response import BoostedResponse, boosted_response
 from pbdp.local.domain import CategoryDomain
@@ -24,6 +23,7 @@ from pbdp.local.plan import best_epsilon0
 from pbdp.noise.kernel import Array
 from pbdp.parameters import whole
 from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
+from pbdp.report.pictures.canvas import COLORS, DASHES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,12 +11,12 @@ from pbdp.accounting.exact.accountant import ExactAccountant
 from pbdp.accounting.exact.all_neighbors import worst_neighbors
 from pbdp.accounting.exact.divergences import HockeyStick, Renyi
 from pbdp.errors import InputError
-from pbdp.figures.canvas import COLORS, legend_below, new_figure
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
+from pbdp.report.pictures.canvas import COLORS, legend_below, new_figure
 from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, judged, number, number_or_none
 from reproduction.one_answer import BoostedLaw
 from reproduction.published.measure import AtDelta, AtOrder, Measure

@@ -18,7 +18,7 @@ from pbdp.cli.main import Progress
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
 from pbdp.errors import InputError
-from pbdp.figures.canvas import new_figure
+from pbdp.report.pictures.canvas import new_figure
 from reproduction.experiment import Experiment
 from reproduction.experiments import EXPERIMENTS
 from reproduction.kept import CASES, KeptCases, code_version, opened_folder

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbdp.errors import InputError
-from pbdp.figures.canvas import COLORS, DASHES, new_figure
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Boosted, boost_for
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
+from pbdp.report.pictures.canvas import COLORS, DASHES, new_figure
 from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, judged
 from reproduction.one_answer import BoostedLaw, confidence_at
 

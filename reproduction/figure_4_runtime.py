@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
-from pbdp.figures.canvas import COLORS, DASHES, legend_below, new_figure
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Boosted, Design, boost_for
 from pbdp.mechanism.fixed import FixedRegion
@@ -33,6 +32,7 @@ from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array
 from pbdp.release.keystream import SecureKeystream
 from pbdp.release.sampler import sampler_of
+from pbdp.report.pictures.canvas import COLORS, DASHES, legend_below, new_figure
 from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, having, judged, numbers
 from reproduction.figure_4_inverse import inverse_finding, inverse_row
 from reproduction.one_answer import BoostedLaw

@@ -13,10 +13,10 @@ from pbdp.accounting.exact.all_neighbors import worst_neighbors
 from pbdp.accounting.exact.divergences import HockeyStick, largest_deltas
 from pbdp.accounting.exact.pairs import neighbors
 from pbdp.accounting.exact.tables import Bounds
-from pbdp.figures.canvas import COLORS, legend_below, new_figure
 from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
+from pbdp.report.pictures.canvas import COLORS, legend_below, new_figure
 from reproduction import figure_5b_added_loss as added_loss
 from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, having, judged, number, numbers
 from reproduction.figure_5b_added_loss import OTHER_SIGMAS, RANGES, SENSITIVITIES, SIGMA

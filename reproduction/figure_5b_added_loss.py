@@ -9,10 +9,10 @@ import numpy as np
 from pbdp.accounting.exact.accountant import ExactAccountant
 from pbdp.accounting.exact.all_neighbors import worst_neighbors
 from pbdp.accounting.exact.divergences import Renyi
-from pbdp.figures.canvas import COLORS, legend_below
 from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
+from pbdp.report.pictures.canvas import COLORS, legend_below
 from reproduction.experiment import Cause, Finding, Row, Settings, having, judged, number, numbers
 from reproduction.figures_2_and_3_accuracy.figures import FULL, HOLLOW
 from reproduction.published.special_cases import FixedRange, Reading, fixed_renyi

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.figures.canvas import COLORS, legend_below, new_figure
 from pbdp.local import in_blocks
 from pbdp.local.boosted_response import boosted_response
 from pbdp.local.domain import CategoryDomain
 from pbdp.local.estimators import CATEGORY, VALUE
+from pbdp.report.pictures.canvas import COLORS, legend_below, new_figure
 from reproduction.age_errors import (
     AGES,
     EPSILON,

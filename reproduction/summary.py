@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.figures.canvas import COLORS, new_figure
+from pbdp.report.pictures.canvas import COLORS, new_figure
 from reproduction.experiment import Row, having, number, numbers
 from reproduction.figure_1_noise_shapes import LOOKED_AT
 from reproduction.figures_2_and_3_accuracy.compared import Compared, compared, spread_of

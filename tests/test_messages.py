@@ -148,7 +148,7 @@ def test_a_bridge_without_its_package_says_what_to_install(monkeypatch: pytest.M
 
 
 def test_a_picture_without_matplotlib_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pbdp.figures.canvas import new_figure
+    from pbdp.report.pictures.canvas import new_figure
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(PbdpError, match=r"needs matplotlib.*pip install 'pbdp\[plot\]'"):

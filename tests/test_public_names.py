@@ -84,7 +84,7 @@ def test_no_type_is_left_open(label: str) -> None:
 
 # What comes back from public functions: every field of it has a type.
 RESULTS = {
-    "pbdp.certificates.release_file": ["ReleaseFile"],
+    "pbdp.report.certificates.release_file": ["ReleaseFile"],
     "pbdp.choosing.choose": ["Chosen"],
     "pbdp.ledger.ask": ["Asked"],
     "pbdp.ledger.budget": ["Reserved"],

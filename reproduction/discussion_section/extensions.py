@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pbdp.figures.canvas import COLORS, DASHES, legend_below, new_figure
+from pbdp.report.pictures.canvas import COLORS, DASHES, legend_below, new_figure
 from reproduction.discussion_section import binomial_kernel as binomial
 from reproduction.discussion_section import online_releases as online
 from reproduction.experiment import Experiment, Finding, Row, Settings, having, numbers

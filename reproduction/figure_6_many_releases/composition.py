@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pbdp.figures.canvas import new_figure
+from pbdp.report.pictures.canvas import new_figure
 from reproduction.experiment import (
     Cause,
     Experiment,

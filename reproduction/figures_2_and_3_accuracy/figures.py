@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pbdp.figures.canvas import COLORS, new_figure
+from pbdp.report.pictures.canvas import COLORS, new_figure
 from reproduction.experiment import Experiment, Finding, Row, Settings, having, numbers
 from reproduction.figures_2_and_3_accuracy.conclusions import conclusion_findings
 from reproduction.figures_2_and_3_accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, READ, VARIED, rows_at

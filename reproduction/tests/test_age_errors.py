@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pbdp.figures.canvas import new_figure, save
 from pbdp.local import in_blocks
 from pbdp.local.boosted_response import boosted_response
+from pbdp.report.pictures.canvas import new_figure, save
 from reproduction.age_errors import adult_ages, age_errors, draw_age_errors
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.figures.canvas import new_figure
+from pbdp.report.pictures.canvas import new_figure
 from reproduction.experiment import Cause, Experiment, Finding, Row, Settings
 
 if TYPE_CHECKING:

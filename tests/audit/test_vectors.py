@@ -13,9 +13,9 @@ import pbdp
 from pbdp.audit.audit import Audit, audit_plan
 from pbdp.audit.claim import claim_of
 from pbdp.audit.samples import Draw, own_sampler
-from pbdp.figures.audit_figure import draw_audit
-from pbdp.figures.canvas import save
 from pbdp.noise.kernel import Array
+from pbdp.report.pictures.audit_figure import draw_audit
+from pbdp.report.pictures.canvas import save
 from tests.planning.kinds import plan_of
 
 # The product's samplers have no seed here: a true one fails once in a thousand million audits.

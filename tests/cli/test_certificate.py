@@ -10,8 +10,8 @@ import pytest
 
 from pbdp.digits import percent_up
 from pbdp.planning.plan import Plan
-from tests.certificates.printed import printed_lines, run_lines
 from tests.cli.commands import FAST, PLAN, run
+from tests.report.certificates.printed import printed_lines, run_lines
 
 Capture = pytest.CaptureFixture[str]
 TRUE_ANSWER = "987654321"

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pbdp.certificates.comparison import verify_comparison
 from pbdp.checks import Check
 from pbdp.comparing.file import from_record
 from pbdp.comparing.plan import ComparisonPlan
@@ -17,6 +16,7 @@ from pbdp.comparing.search import plan_comparison
 from pbdp.errors import PlanFileError
 from pbdp.ledger import Ledger
 from pbdp.ledger.budget import Budget
+from pbdp.report.certificates.comparison import verify_comparison
 from tests.altered import altered, leaves
 
 RATES: dict[str, Any] = {"users": (100, 200), "rate": 0.2, "wider": 0.2}

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from pbdp.certificates.statement import of_plan
 from pbdp.cli.main import main
 from pbdp.comparing.means import Means
 from pbdp.comparing.rates import Rates
 from pbdp.errors import InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.ask import plan
+from pbdp.report.certificates.statement import of_plan
 from pbdp.tables import Count, People, Query, Sum
 from pbdp.tables.numbers import numbers_of
 from pbdp.tables.strategies.strategy import Change

@@ -18,7 +18,7 @@ from pbdp.noise.family import Goal, Problem, kernel_from, kernel_record, known_f
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.table import TableKernel
 from pbdp.planning.candidates import shapes_for
-from pbdp.planning.explain import explanation
+from pbdp.report.explanation import explanation
 
 # What plan files have held since their first version: the names must not change.
 PARAMETERS: dict[str, dict[str, object]] = {

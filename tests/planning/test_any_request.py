@@ -17,10 +17,10 @@ import pbdp
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.planning import planner
-from pbdp.planning.explain import better_step, remarks
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.records import plan_record
 from pbdp.planning.store import plan_from_record
+from pbdp.report.explanation import better_step, remarks
 from tests.effort import FULL, cases, combined
 from tests.planning.requests import comes_near, drawn
 

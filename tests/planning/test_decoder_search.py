@@ -33,12 +33,12 @@ from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Index, LatticeKernel
 from pbdp.planning.certificate import Certified, certified, goal_on
 from pbdp.planning.decoder_search import CLOSE, Answers, Law, Line, _fits, _shape, widest
-from pbdp.planning.explain import a_hair_wider, explanation, remarks
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import plan_for
 from pbdp.planning.records import plan_record
 from pbdp.planning.store import plan_from_record
 from pbdp.release.keystream import InsecureTestSeedWarning
+from pbdp.report.explanation import a_hair_wider, explanation, remarks
 from tests.planning.listed import law_of, lost
 
 ASKED: dict[str, dict[str, Any]] = {

@@ -17,8 +17,8 @@ from pbdp.audit.audit import audit_plan
 from pbdp.bridges.dp_accounting import plan_to_pld
 from pbdp.bridges.opendp import opendp_measurement
 from pbdp.errors import InputError
-from pbdp.figures.likelihood_figure import draw_likelihood
 from pbdp.planning.pricing import Terms, fingerprint, price
+from pbdp.report.pictures.likelihood_figure import draw_likelihood
 from tests.planning.kinds import KINDS, VECTORS, answers_of, plan_of
 
 dp.enable_features("contrib", "honest-but-curious")

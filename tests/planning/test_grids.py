@@ -9,10 +9,10 @@ import pytest
 import pbdp
 from pbdp.errors import PlanFileError
 from pbdp.mechanism.grid import grid_for
-from pbdp.planning.explain import remarks
 from pbdp.planning.grids import FINE
 from pbdp.planning.records import plan_record
 from pbdp.planning.store import plan_from_record
+from pbdp.report.explanation import remarks
 from tests.effort import FULL
 
 

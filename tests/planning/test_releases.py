@@ -11,8 +11,8 @@ import pbdp
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import region_within
-from pbdp.planning.explain import explanation
 from pbdp.planning.together.search import plan_together
+from pbdp.report.explanation import explanation
 
 # Total epsilon at delta 1e-6, within 20, confidence 0.9, sensitivity 1, by releases.
 KNOWN = {5: 0.5613, 10: 1.009, 30: 1.913, 100: 3.769, 1000: 14.62}

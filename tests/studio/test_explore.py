@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import pbdp
-from pbdp.certificates.html_page import certificate_page
-from pbdp.certificates.statement import of_plan
 from pbdp.digits import epsilon_text, rounded_down
+from pbdp.report.certificates.html_page import certificate_page
+from pbdp.report.certificates.statement import of_plan
 from pbdp.studio.code_to_copy import spelled
 from pbdp.studio.explore import FILES, download, losses_view, plan_of, plan_view, sample_view
 from pbdp.studio.form import read_form

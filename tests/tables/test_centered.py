@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from pbdp import Budget, Ledger
-from pbdp.cli.words.table_plans import plan_words
 from pbdp.errors import InputError
 from pbdp.planning.plan import number_design
+from pbdp.report.words.table_plans import plan_words
 from pbdp.tables import Count, Mean, Query, Sum, verify_manifest
 from pbdp.tables.centered import centered_of
 from pbdp.tables.mean_planning import plan_of_numbers

@@ -13,8 +13,8 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from pbdp import Budget, Ledger
-from pbdp.cli.words.tables import table_words
 from pbdp.errors import ContradictionError, InputError
+from pbdp.report.words.tables import table_words
 from pbdp.tables import Count, Mean, People, Query, Sum, verify_manifest
 from pbdp.tables.manifest import column_notes
 from pbdp.tables.measures import Measure

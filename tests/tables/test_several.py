@@ -15,9 +15,9 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from pbdp import Budget, Ledger
-from pbdp.cli.words.table_plans import plan_words
 from pbdp.digits import rounded_up
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.report.words.table_plans import plan_words
 from pbdp.tables import Count, Mean, People, Query, Sum
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.strategies import kinds

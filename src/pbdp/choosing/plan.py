@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.choosing.exponential_mechanism import ExponentialMechanism
@@ -25,9 +25,7 @@ from pbdp.noise.kernel import Index
 from pbdp.parameters import non_negative
 from pbdp.planning.pricing.priced import Priced
 from pbdp.release.keystream import Keystream, keystream_from
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from pbdp.reported import Reported
 
 FORMAT = "pbdp-choice"
 # The claims of a file are those of its law, but for the last digits of other machines.
@@ -47,7 +45,7 @@ class Alternative(NamedTuple):
 
 @unchangeable("A plan", "What it promises follows from what it is: make another plan.")
 @dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
-class ChoicePlan:
+class ChoicePlan(Reported):
     """A certified way of choosing: `choose` takes scores and gives an option, or the `top` ones."""
 
     asked: Asked
@@ -183,21 +181,6 @@ class ChoicePlan:
 
     def __repr__(self) -> str:
         return f"<ChoicePlan: {self.describe()}>"
-
-    def _repr_html_(self) -> str:
-        from pbdp.figures.cards import choice_card
-
-        return choice_card(self)
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """How likely options behind the best are taken, and epsilon against other laws and the limit.
-
-        Written to `path`, if one is given (.png, .svg or .pdf). Needs matplotlib.
-        """
-        from pbdp.figures.canvas import saved
-        from pbdp.figures.choice_figure import choice_figure
-
-        return saved(choice_figure(self), path)
 
     def record(self) -> dict[str, object]:
         """The plan as one JSON object."""

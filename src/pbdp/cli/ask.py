@@ -16,11 +16,11 @@ from pbdp.paying import BUDGET, DEFAULT_LEDGER
 from pbdp.settings import add_options
 
 if TYPE_CHECKING:
-    from pbdp.certificates.release_file import ReleaseFile
     from pbdp.ledger import Ledger
     from pbdp.ledger.ask import Asked
     from pbdp.ledger.budget import Budget
     from pbdp.ledger.looks import Looked
+    from pbdp.report.certificates.release_file import ReleaseFile
 
 EXAMPLES = """examples:
   pbdp ask 1234 --within 50 --confidence 0.95 --sensitivity 1 --integer --dataset visits
@@ -102,7 +102,7 @@ def _manifest(options: argparse.Namespace) -> Path | None:
 
 
 def _release_file(found: Asked, asked: AskRequest, ledger: Ledger, dataset: str) -> ReleaseFile:
-    from pbdp.certificates.release_file import ReleaseFile, utc_now
+    from pbdp.report.certificates.release_file import ReleaseFile, utc_now
 
     entry = next(one for one in ledger.history(dataset) if one.key == found.key)
     paid = {"ledger": ledger.identity, "dataset": dataset, "key": found.key}

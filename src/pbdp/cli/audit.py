@@ -74,8 +74,8 @@ def run(options: argparse.Namespace) -> Outcome:
         progress=lambda done, total: options.progress.tell("drawing number", done, total),
     )
     if picture is not None and isinstance(plan, Plan):
-        from pbdp.figures.audit_figure import draw_audit
-        from pbdp.figures.canvas import save
+        from pbdp.report.pictures.audit_figure import draw_audit
+        from pbdp.report.pictures.canvas import save
 
         save(draw_audit(audit, plan), picture)
     if options.json:
@@ -107,8 +107,8 @@ def _plan(options: argparse.Namespace) -> Audited:
 
 def _summary(audit: Audit) -> str:
     """The verdict, and a table for each part."""
-    from pbdp.cli.words.layout import columns, paragraph
     from pbdp.digits import percent_down
+    from pbdp.report.text import columns, paragraph
 
     tables = (
         f"{paragraph(part.title)}\n{columns([('', 'seen', 'claimed', ''), *part.rows()])}"

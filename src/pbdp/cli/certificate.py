@@ -16,7 +16,7 @@ from pbdp.json_records import NotJsonError, content_of, json_of
 from pbdp.parameters import is_connection
 
 if TYPE_CHECKING:
-    from pbdp.certificates.statement import Statement
+    from pbdp.report.certificates.statement import Statement
 
 SQLITE = b"SQLite format 3\0"
 
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> str:
     if options.output is not None:
         target = checked_target(options.output, options.force, [options.file])
 
-    from pbdp.certificates.html_page import certificate_page
+    from pbdp.report.certificates.html_page import certificate_page
 
     statement = _statement(options)
     page = certificate_page(statement, publisher=options.publisher, source=options.source)
@@ -90,20 +90,20 @@ def _statement(options: argparse.Namespace) -> Statement:
         record = None
     kind = record.get("format") if isinstance(record, dict) else None
     if kind == "pbdp-release":
-        from pbdp.certificates.release_file import read_release
-        from pbdp.certificates.statement import of_release
+        from pbdp.report.certificates.release_file import read_release
+        from pbdp.report.certificates.statement import of_release
 
         return of_release(read_release(path), path.name)
     if kind == "pbdp-table":
         return _of_table(path)
     if kind == "pbdp-choice":
-        from pbdp.certificates.choice import of_choice
         from pbdp.choosing.plan import plan_from_record
+        from pbdp.report.certificates.choice import of_choice
 
         return of_choice(plan_from_record(record, path.name), path.name)
     if kind == "pbdp-comparison":
-        from pbdp.certificates.comparison import of_comparison
         from pbdp.comparing.file import from_record
+        from pbdp.report.certificates.comparison import of_comparison
 
         return of_comparison(*from_record(record, path.name), path.name)
     if not str(kind).endswith("-plan"):
@@ -118,14 +118,14 @@ def _statement(options: argparse.Namespace) -> Statement:
             "They are made by `pbdp plan -o`, `pbdp release --manifest`, `pbdp choose -o`, "
             "`pbdp compare -o`, `pbdp tables -o` and `pbdp ledger`.",
         )
-    from pbdp.certificates.statement import of_plan
     from pbdp.planning.plan import Plan
+    from pbdp.report.certificates.statement import of_plan
 
     return of_plan(Plan.load(path), path.name)
 
 
 def _of_table(path: Path) -> Statement:
-    from pbdp.certificates.statement import of_table
+    from pbdp.report.certificates.statement import of_table
     from pbdp.tables.verify import verified_plan
 
     plan, record = verified_plan(path)
@@ -133,9 +133,9 @@ def _of_table(path: Path) -> Statement:
 
 
 def _of_budget(options: argparse.Namespace) -> Statement:
-    from pbdp.certificates.statement import of_budget
     from pbdp.ledger import Ledger
     from pbdp.ledger.budget import Budget
+    from pbdp.report.certificates.statement import of_budget
 
     with Ledger.open(options.file) as ledger:
         names = [state.name for state in ledger.datasets()]

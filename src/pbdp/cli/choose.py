@@ -153,7 +153,7 @@ def _outcome(
 ) -> Outcome:
     seed = options.insecure_test_seed
     if seed is not None:
-        from pbdp.cli.words.releases import insecure_words
+        from pbdp.report.words.releases import insecure_words
 
         notes = (insecure_words(seed), *notes)
         more = more | {"insecure_test_seed": seed}

@@ -213,7 +213,7 @@ def _said(
         return Outcome(output=json_text("compared", record), released=True)
     words = f"{found.summary()}."
     if found.insecure_test_seed is not None:
-        from pbdp.cli.words.releases import insecure_words
+        from pbdp.report.words.releases import insecure_words
 
         notes = (insecure_words(found.insecure_test_seed), *notes)
     numbers = plan.asked.shown(found.published, found.levels)

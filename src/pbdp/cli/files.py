@@ -126,7 +126,7 @@ def plan_out(plan: Plan, options: argparse.Namespace, target: Path | None, more:
 
         record = shown_record(plan, explain=options.explain)
         return json.dumps(record, indent=2, allow_nan=False)
-    from pbdp.cli.words.plans import plan_words
+    from pbdp.report.words.plans import plan_words
 
     return plan_words(plan, explain=options.explain) + more + saved_words(options.output)
 
@@ -165,7 +165,7 @@ def picture_of(options: argparse.Namespace) -> Path | None:
     """Where the picture goes; what cannot be drawn or written is refused before the work begins."""
     if options.plot is None:
         return None
-    from pbdp.figures.canvas import checked_path, new_figure
+    from pbdp.report.pictures.canvas import checked_path, new_figure
 
     path = checked_path(options.plot)
     if not path.resolve().parent.is_dir() or path.is_dir():

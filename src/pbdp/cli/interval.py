@@ -12,9 +12,9 @@ from pbdp.errors import InputError
 from pbdp.parameters import confidence_level
 
 if TYPE_CHECKING:
-    from pbdp.figures.likelihood_figure import LikelihoodCurve
     from pbdp.planning.plan import Plan
     from pbdp.release.intervals import Intervals
+    from pbdp.report.pictures.likelihood_figure import LikelihoodCurve
 
 # Answers that are looked at, for the listing and for JSON, and the share of the likeliest below which one is
 # not listed unless it was asked for.
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> str:
 
     import numpy as np
 
-    from pbdp.figures.likelihood_figure import likelihood_curve
+    from pbdp.report.pictures.likelihood_figure import likelihood_curve
 
     plan = plan_in(options)
     curve = likelihood_curve(plan, published, most=MOST if options.json else ROWS, between=between)
@@ -70,8 +70,8 @@ def run(options: argparse.Namespace) -> str:
         for confidence in asked
     ]
     if picture is not None:
-        from pbdp.figures.canvas import save
-        from pbdp.figures.likelihood_figure import draw_likelihood
+        from pbdp.report.pictures.canvas import save
+        from pbdp.report.pictures.likelihood_figure import draw_likelihood
 
         save(draw_likelihood(plan, published, options.confidence), picture)
     if options.json:
@@ -99,7 +99,7 @@ def _record(
 ) -> dict[str, Any]:
     import numpy as np
 
-    from pbdp.cli.published_columns import json_values, typed_numbers
+    from pbdp.columns.published import json_values, typed_numbers
 
     def listed(numbers: Any, whole: bool) -> list[Any]:
         return json_values(typed_numbers(numbers, whole))
@@ -124,9 +124,9 @@ def _record(
 def _words(
     published: float, intervals: list[tuple[str, Intervals]], curve: LikelihoodCurve, least: float
 ) -> str:
-    from pbdp.cli.words.layout import bar, columns
-    from pbdp.cli.words.releases import interval_words
     from pbdp.digits import plain
+    from pbdp.report.text import bar, columns
+    from pbdp.report.words.releases import interval_words
 
     shown = plain(published)
     largest = float(curve.likelihood.max())

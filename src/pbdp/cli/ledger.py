@@ -22,11 +22,11 @@ from pbdp.cli.options import (
     request_of,
 )
 from pbdp.cli.parser import Parser, share
-from pbdp.cli.words.layout import paragraph
-from pbdp.cli.words.ledgers import history_table, status_table, verification_words
 from pbdp.digits import delta_text, epsilon_text, percent_up
 from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.paying import BUDGET, DEFAULT_LEDGER, LEDGER_VARIABLE, PayingOnce, Payment
+from pbdp.report.text import paragraph
+from pbdp.report.words.ledgers import history_table, status_table, verification_words
 from pbdp.settings import add_options
 
 if TYPE_CHECKING:
@@ -243,8 +243,8 @@ def _status(options: argparse.Namespace) -> Outcome:
         names = [options.dataset] if options.dataset else [state.name for state in ledger.datasets()]
         budgets = [Budget.of(ledger, name) for name in names]
         if picture is not None:
-            from pbdp.figures.budget_figure import draw_budget
-            from pbdp.figures.canvas import save
+            from pbdp.report.pictures.budget_figure import draw_budget
+            from pbdp.report.pictures.canvas import save
 
             save(draw_budget([(b.state, list(ledger.history(b.dataset))) for b in budgets]), picture)
         if options.json:

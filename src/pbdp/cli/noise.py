@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pbdp.cli.files import json_text
 from pbdp.cli.options import add, plan_in
 from pbdp.cli.parser import Parser
-from pbdp.cli.words.layout import bar, columns
 from pbdp.digits import percent_down
+from pbdp.report.text import bar, columns
 from pbdp.settings import number_of
 
 if TYPE_CHECKING:

@@ -101,8 +101,8 @@ def run(options: argparse.Namespace) -> str:
 def _why(made: Plan) -> str:
     if made.is_joint or not made.requirement.is_one_by_one:
         raise ContradictionError("--explain", "left out for vectors and for several requirements", "given")
-    from pbdp.cli.words.plans import published_words
-    from pbdp.planning.explain import explanation
+    from pbdp.report.explanation import explanation
+    from pbdp.report.words.plans import published_words
 
     return "\n".join(
         [

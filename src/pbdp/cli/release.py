@@ -28,12 +28,12 @@ from pbdp.errors import ContradictionError, InputError, did_you_mean
 from pbdp.paying import PayingFor, Payment
 
 if TYPE_CHECKING:
-    from pbdp.cli.words.releases import Publication
     from pbdp.noise.kernel import Array, Index
     from pbdp.planning.plan import Part, Plan
     from pbdp.release.intervals import Intervals
     from pbdp.release.keystream import Keystream
     from pbdp.release.releaser import Prepared
+    from pbdp.report.words.releases import Publication
 
 THIS_CALL = "this call only"
 # Intervals that are found between two words on how far it is.
@@ -119,7 +119,7 @@ def run(options: argparse.Namespace) -> Outcome:
     plan = plan_in(options)
     _check_kept(plan, options.keep)
 
-    from pbdp.cli.published_columns import ready_columns, table_bytes
+    from pbdp.columns.published import ready_columns, table_bytes
 
     answers, kept = _answers(plan, options)
     if kept:
@@ -149,7 +149,7 @@ def _published(
     """
     import numpy as np
 
-    from pbdp.cli.words.releases import Publication, Published, paid_words, uncounted_words
+    from pbdp.report.words.releases import Publication, Published, paid_words, uncounted_words
 
     seed = options.insecure_test_seed
     ready = [
@@ -180,7 +180,7 @@ def _published(
             enforced = f"ledger {budget.ledger.place}"
             values, note = paid.values, paid_words(budget, plan, paid)
             if options.manifest is not None:
-                from pbdp.certificates.release_file import payment
+                from pbdp.report.certificates.release_file import payment
 
                 record = payment(paid.reservation, request_of(Payment, options).blocks)
     drawn = np.split(values.astype(np.float64, copy=False), np.cumsum(counts)[:-1])
@@ -250,7 +250,7 @@ def _opened(path: Path | None, force: bool) -> AbstractContextManager[BinaryIO |
 
 def _output(publication: Publication, options: argparse.Namespace, target: Target) -> str | bytes:
     """One object, one line on the file, the number alone (or those of parts, by name), or the table."""
-    from pbdp.cli.published_columns import table_bytes
+    from pbdp.columns.published import table_bytes
 
     if options.json:
         return json_text("released", publication.record(written_to=options.output))
@@ -336,7 +336,7 @@ def _check_kept(plan: Plan, keep: list[str]) -> None:
     """Columns that are kept must not be private, nor be called like one that is published."""
     if not keep:
         return
-    from pbdp.cli.words.releases import own_columns
+    from pbdp.report.words.releases import own_columns
 
     names = own_columns(plan)
     if taken := [name for name in keep if name in names]:

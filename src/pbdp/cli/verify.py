@@ -128,15 +128,15 @@ def _plan(path: Path) -> Verified:
 
 
 def _choice(path: Path) -> Verified:
-    from pbdp.certificates.choice import verify_choice
+    from pbdp.report.certificates.choice import verify_choice
 
     return verify_choice(path)
 
 
 def _release(options: argparse.Namespace) -> Verified:
-    from pbdp.certificates.release_file import read_release, verify_release
     from pbdp.checks import Verified
     from pbdp.ledger import Ledger
+    from pbdp.report.certificates.release_file import read_release, verify_release
 
     release = read_release(options.manifest)
     with nullcontext() if options.ledger is None else Ledger.open(options.ledger) as ledger:
@@ -145,10 +145,10 @@ def _release(options: argparse.Namespace) -> Verified:
 
 
 def _comparison(options: argparse.Namespace) -> Verified:
-    from pbdp.certificates.comparison import verify_comparison
     from pbdp.checks import Verified
     from pbdp.comparing.file import read
     from pbdp.ledger import Ledger
+    from pbdp.report.certificates.comparison import verify_comparison
 
     plan, published = read(options.manifest)
     if options.ledger is not None and published is None:
@@ -159,8 +159,8 @@ def _comparison(options: argparse.Namespace) -> Verified:
 
 
 def _words(found: Verified, what: str) -> str:
-    from pbdp.cli.words.layout import columns
-    from pbdp.cli.words.releases import loss_words
+    from pbdp.report.text import columns
+    from pbdp.report.words.releases import loss_words
 
     rows = [[VERDICTS[check.holds], check.name, check.words] for check in found.checks]
     if not found.holds:

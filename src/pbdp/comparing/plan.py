@@ -22,16 +22,15 @@ from pbdp.parameters import finite, with_words
 from pbdp.paying import MEANING, PayingFor
 from pbdp.planning.plan import Plan
 from pbdp.release.keystream import SECURE
+from pbdp.reported import Reported
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from pbdp.ledger.budget import Budget
 
 
 @unchangeable("A plan", "What it promises follows from what it is: make another plan.")
 @dataclass(frozen=True, kw_only=True, repr=False)  # no slots: what is asked for is found once
-class ComparisonPlan:
+class ComparisonPlan(Reported):
     """What is compared, and the loss of a published number; the noise and the analysis follow from them."""
 
     asked: Experiment[Any]
@@ -214,21 +213,6 @@ class ComparisonPlan:
             f"{delta_text(self.delta)}>"
         )
 
-    def _repr_html_(self) -> str:
-        from pbdp.figures.cards import comparison_card
-
-        return comparison_card(self)
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """How often a difference is found and how wide intervals are, with noise and without it.
-
-        Written to `path`, if one is given (.png, .svg or .pdf). Needs matplotlib.
-        """
-        from pbdp.figures.canvas import saved
-        from pbdp.figures.comparison_figure import plan_figure
-
-        return saved(plan_figure(self), path)
-
     def record(self) -> dict[str, object]:
         """What is planned, for programs."""
         asked = self.asked
@@ -267,7 +251,7 @@ class ComparisonPlan:
 
 @unchangeable("A comparison", "It says what was published.")
 @dataclass(frozen=True, kw_only=True, repr=False)  # no slots: what is said is found once
-class Compared:
+class Compared(Reported):
     """Published numbers and what they say: `estimate` is a difference of rates or means, or their ratio.
 
     `low <= truth <= high` holds with `confidence`, sampling and noise together. `p_value` is, for means, how
@@ -366,18 +350,6 @@ class Compared:
 
     def __repr__(self) -> str:
         return f"<Compared: {self.summary()}>"
-
-    def _repr_html_(self) -> str:
-        from pbdp.figures.cards import compared_card
-
-        return compared_card(self)
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """The interval, and as wide as it would be without noise; written to `path`, if one is given."""
-        from pbdp.figures.canvas import saved
-        from pbdp.figures.comparison_figure import compared_figure
-
-        return saved(compared_figure(self), path)
 
     def record(self) -> dict[str, object]:
         """For programs."""

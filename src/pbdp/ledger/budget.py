@@ -43,11 +43,10 @@ from pbdp.planning.pricing import Claim, Measured, Plans, Price, Priced, Terms, 
 from pbdp.planning.pricing.priced import name_of
 from pbdp.release.keystream import SecureKeystream
 from pbdp.release.releaser import Form
+from pbdp.reported import Reported
 from pbdp.settings import takes_on
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from pbdp.ledger.ask import Asked
     from pbdp.ledger.looks import Looked
 
@@ -103,7 +102,7 @@ class _Releasing(PayingFor, total=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Budget:
+class Budget(Reported):
     """The budget of one dataset in a ledger. Get one with `create` or `of`."""
 
     ledger: Ledger
@@ -168,18 +167,6 @@ class Budget:
             spent = "its ledger cannot be read"
         given = f"epsilon {epsilon_text(self.terms.epsilon)} at delta {delta_text(self.terms.delta)}"
         return f"<Budget of {self.dataset}: {spent} of {given}>"
-
-    def _repr_html_(self) -> str:
-        from pbdp.figures.cards import budget_card
-
-        return budget_card(self)
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """What was spent, release by release; written to `path`, if one is given. Needs matplotlib."""
-        from pbdp.figures.budget_figure import draw_budget
-        from pbdp.figures.canvas import saved
-
-        return saved(draw_budget([(self.state, list(self.ledger.history(self.dataset)))]), path)
 
     @property
     def state(self) -> DatasetState:

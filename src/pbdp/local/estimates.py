@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +16,7 @@ from pbdp.local.intervals import exact_interval, guaranteed_half_width, normal_q
 from pbdp.local.mechanism import LocalMechanism
 from pbdp.noise.kernel import Array
 from pbdp.parameters import confidence_level, instance
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from pbdp.reported import Reported
 
 # Numbers of people that a prior has weights for: 0, and from this part of the mean to all, evenly in the
 # logarithm.
@@ -32,7 +28,7 @@ METHODS = (SCORE, GUARANTEED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Reported):
     """Estimated numbers of people by value or category, with low <= truth <= high at `confidence`, each.
 
     `kind` is "value" or "category"; for "mean" there is one entry, whose `people` is the sum of all numbers
@@ -59,11 +55,6 @@ class Estimate:
         sure = f"{percent_down(self.confidence)} intervals ({self.method})"
         return f"<Estimate: {self._counted()}; {sure}{self._mark}>"
 
-    def _repr_html_(self) -> str:
-        from pbdp.figures.cards import estimate_card
-
-        return estimate_card(self)
-
     def _counted(self) -> str:
         kinds = {"value": "values", "category": "categories", "mean": "mean"}[self.kind]
         return f"{len(self.names):,} {kinds} of {self.users:,} people"
@@ -81,13 +72,6 @@ class Estimate:
             f"each interval holds the truth with confidence {percent_down(self.confidence)} ({self.method})"
         )
         return f"{self._counted()}{left_out}; {sure}{self._mark}."
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Shares with their intervals; written to `path`, if one is given. Needs matplotlib."""
-        from pbdp.figures.canvas import saved
-        from pbdp.figures.local_figure import draw_estimates
-
-        return saved(draw_estimates(self), path)
 
     @property
     def share(self) -> Array:

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pbdp.digits import rounded_up
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, shown
@@ -23,10 +22,8 @@ from pbdp.local.randomizers import Randomizer, boosted, randomizers_for
 from pbdp.local.region import CATEGORY_REGION, Region, region_of
 from pbdp.local.shuffling import Shuffled, costs_at_most, shuffled
 from pbdp.parameters import instance, positive
+from pbdp.reported import Reported
 from pbdp.root_finding import least_enough
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # epsilon is found to this relative precision, and the larger end is taken.
 PRECISION = 1e-7
@@ -94,7 +91,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class LocalPlan:
+class LocalPlan(Reported):
     """The mechanism chosen for a goal, and the ones it was compared with, best first."""
 
     domain: Domain
@@ -158,11 +155,6 @@ class LocalPlan:
     def __repr__(self) -> str:
         return f"<LocalPlan: {self._summary()}>"
 
-    def _repr_html_(self) -> str:
-        from pbdp.figures.cards import local_plan_card
-
-        return local_plan_card(self)
-
     def _summary(self) -> str:
         values = self.domain.count
         return f"{self.chosen.name} for {values:,} values; epsilon {rounded_up(self.epsilon)} for each report"
@@ -170,13 +162,6 @@ class LocalPlan:
     def describe(self) -> str:
         """What was chosen and what a report costs in a sentence, and what that means in another."""
         return f"{self._summary()}.\n{self.mechanism.risk_words()}"
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """The mechanisms that were compared; written to `path`, if one is given. Needs matplotlib."""
-        from pbdp.figures.canvas import saved
-        from pbdp.figures.local_figure import draw_comparison
-
-        return saved(draw_comparison(self), path)
 
     def record(self) -> dict[str, Any]:
         """The comparison as JSON."""

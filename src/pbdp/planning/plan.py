@@ -27,10 +27,9 @@ from pbdp.planning.certificate import Certificate, Certified, ProvenDesign, nois
 from pbdp.release.law import OutputLaw, law_at
 from pbdp.release.publisher import Number
 from pbdp.release.releaser import Form, Prepared, Released, Releaser
+from pbdp.reported import Reported
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from pbdp.planning.limit.closed_form import Limit
 
 Ends = float | Array
@@ -99,7 +98,7 @@ class Alternative:
 
 @unchangeable("A plan", "Its certificate holds for what it says: make another plan.")
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Plan:
+class Plan(Reported):
     """Parts whose noise meets their requirements, and the certificate of all of them together.
 
     `missing` is the part of delta that is set aside for outputs that a neighbor can never produce (see
@@ -304,7 +303,7 @@ class Plan:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the guarantee rests on."""
-        from pbdp.planning.explain import assumptions_of
+        from pbdp.planning.assumptions import assumptions_of
 
         return assumptions_of(self)
 
@@ -316,21 +315,6 @@ class Plan:
         )
         sure = percent_down(self.confidence)
         return f"<Plan: {names}, {sure} of the time; {self._loss()}>"
-
-    def _repr_html_(self) -> str:
-        from pbdp.figures.cards import plan_card
-
-        return plan_card(self)
-
-    def plot(self, path: str | Path | None = None, *, full: bool = False) -> Figure:
-        """The noise, and epsilon against the others and the limit; `full` adds what other widths would cost.
-
-        Written to `path`, if one is given (.png, .svg or .pdf). Needs matplotlib.
-        """
-        from pbdp.figures.canvas import saved
-        from pbdp.figures.plan_figure import plan_figure
-
-        return saved(plan_figure(self, full=full), path)
 
     def _loss(self) -> str:
         at = (

@@ -13,13 +13,13 @@ from typing import Any
 import pbdp
 from pbdp.digits import epsilon_text, percent_down, rounded_down, rounded_up
 from pbdp.errors import InputError, shown
-from pbdp.figures.cards import LawColumns, law_columns
 from pbdp.json_records import canonical
 from pbdp.mechanism.relative import UNKNOWN, WidthText
 from pbdp.parameters import whole
-from pbdp.planning.explain import explanation, remarks
 from pbdp.planning.plan import Plan
 from pbdp.release.keystream import InsecureTestSeedWarning
+from pbdp.report.explanation import explanation, remarks
+from pbdp.report.pictures.cards import LawColumns, law_columns
 from pbdp.studio.answer import Answer
 from pbdp.studio.code_to_copy import PLAN_FILE, command_line, python_lines
 from pbdp.studio.form import Asked, Form, read_form
@@ -194,8 +194,8 @@ def _picture(plan: Plan, written: str) -> bytes:
 
 
 def _certificate(plan: Plan) -> bytes:
-    from pbdp.certificates.html_page import certificate_page
-    from pbdp.certificates.statement import of_plan
+    from pbdp.report.certificates.html_page import certificate_page
+    from pbdp.report.certificates.statement import of_plan
 
     return certificate_page(of_plan(plan, PLAN_FILE)).encode()
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from pbdp.cli.words.tables import table_notes
 from pbdp.digits import percent_up, plus_minus
 from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import UntrustedLedgerError
 from pbdp.ledger.ledger import Ledger
+from pbdp.report.words.tables import table_notes
 from pbdp.studio.budgets import blocks_in, left_words
 from pbdp.studio.query_form import Base, Form
 from pbdp.studio.table_code_to_copy import TABLE_FILE

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.cli.tables.asked import Asked
-from pbdp.cli.words.table_plans import BOUNDED, plan_facts
 from pbdp.digits import delta_text, epsilon_text, percent_down, rounded_up
 from pbdp.errors import ContradictionError, InputError, PbdpError
 from pbdp.ledger.budget import Budget
 from pbdp.parameters import whole
+from pbdp.report.words.table_plans import BOUNDED, plan_facts
 from pbdp.studio.budgets import blocks_in, priced
 from pbdp.studio.form import ELSEWHERE, MOST_STEPS
 from pbdp.studio.opened import Opened

@@ -16,6 +16,7 @@ from pbdp.parameters import with_words
 from pbdp.paying import MEANING, PayingOnce
 from pbdp.planning.inverse import narrowest
 from pbdp.planning.plan import Part, Plan, number_design
+from pbdp.reported import Reported
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.nonnegative import nonnegative_tables
 from pbdp.tables.numbers import Number, worth
@@ -39,7 +40,7 @@ SELECTION = "(selection)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class TablePlan:
+class TablePlan(Reported):
     """A query, the numbers that answer it, and the plan whose parts are their noise, in order.
 
     A selection's threshold has the last part, and the choice of the `top` groups the one before it. Several
@@ -81,11 +82,6 @@ class TablePlan:
             f"<TablePlan: {self._asked()}; epsilon {rounded_up(self.epsilon)} at delta "
             f"{delta_text(self.delta)}>"
         )
-
-    def _repr_html_(self) -> str:
-        from pbdp.figures.cards import table_plan_card
-
-        return table_plan_card(self)
 
     def _asked(self) -> str:
         query = self.query

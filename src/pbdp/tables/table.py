@@ -26,6 +26,7 @@ from pbdp.mechanism.absolute import moved_down
 from pbdp.noise.kernel import Array
 from pbdp.parameters import instance
 from pbdp.release.intervals import Intervals
+from pbdp.reported import Reported
 from pbdp.tables.contribution_bounds import TouchedCount, touched_counts
 from pbdp.tables.keys import KeyTable, arrow_array
 from pbdp.tables.measures import Column, Measure
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-    from matplotlib.figure import Figure
 
     from pbdp.tables.query import Query
 
@@ -84,7 +84,7 @@ class SourceName:
 
 @unchangeable("A released table", "It is what was drawn and paid for.")
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ReleasedTable:
+class ReleasedTable(Reported):
     """What was published: for every group and measure the value, its width, interval and confidence.
 
     They speak of the bounded aggregates, as the columns' names say. `insecure_test_seed` is None unless
@@ -125,11 +125,6 @@ class ReleasedTable:
         loss = f"epsilon {rounded_up(self.plan.epsilon)} at delta {delta_text(self.plan.delta)}"
         return f"<ReleasedTable: {names} of {groups}; {loss}{self._mark}>"
 
-    def _repr_html_(self) -> str:
-        from pbdp.figures.cards import table_card
-
-        return table_card(self)
-
     @property
     def _mark(self) -> str:
         return "" if self.insecure_test_seed is None else "; FROM A TEST SEED, NOT PRIVATE"
@@ -138,13 +133,6 @@ class ReleasedTable:
         """What was published, what it cost and what that means, in words."""
         groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
         return f"{groups} of {self.plan.describe()}{self._mark}"
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """A panel for each measure with every group; written to `path`, if one is given. Needs matplotlib."""
-        from pbdp.figures.canvas import saved
-        from pbdp.figures.table_figure import draw_table
-
-        return saved(draw_table(self), path)
 
     @cached_property
     def columns(self) -> Columns:

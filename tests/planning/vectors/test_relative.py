@@ -15,11 +15,11 @@ from pbdp.audit.audit import audit_plan
 from pbdp.errors import PlanFileError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array
-from pbdp.planning.explain import remarks
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.records import plan_record
 from pbdp.planning.store import plan_from_record
+from pbdp.report.explanation import remarks
 
 FORMS: dict[str, dict[str, Any]] = {
     "length": {"error_norm": "l2", "touches": 1, "integer": True},

@@ -18,7 +18,7 @@ from pbdp.parameters import confidence_level
 
 if TYPE_CHECKING:
     from pbdp.cli.local.reports import Collected
-    from pbdp.cli.published_columns import Table
+    from pbdp.columns.published import Table
     from pbdp.local import Counts, Distribution, Estimate, LocalMechanism
     from pbdp.local.false_reports import Alarm
 
@@ -88,9 +88,9 @@ def run(options: argparse.Namespace) -> Outcome:
     confidence_level("--confidence", options.confidence)
     target, picture = target_of(options, WRITTEN, read=options.input), picture_of(options)
 
-    from pbdp.cli.published_columns import table_bytes
-    from pbdp.cli.words.estimates import estimate_notes, estimate_words
+    from pbdp.columns.published import table_bytes
     from pbdp.local import load_configuration
+    from pbdp.report.words.estimates import estimate_notes, estimate_words
 
     mechanism = load_configuration(options.survey)
     read = _read(mechanism, options)
@@ -187,9 +187,9 @@ def _usual(mechanism: LocalMechanism) -> str:
 
 def _draw(found: Estimate | Distribution, picture: Path | None) -> None:
     if picture is not None:
-        from pbdp.figures.canvas import save
-        from pbdp.figures.local_figure import draw_distribution, draw_estimates
         from pbdp.local import Estimate
+        from pbdp.report.pictures.canvas import save
+        from pbdp.report.pictures.local_figure import draw_distribution, draw_estimates
 
         drawn = draw_estimates(found) if isinstance(found, Estimate) else draw_distribution(found)
         save(drawn, picture)

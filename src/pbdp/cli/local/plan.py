@@ -55,8 +55,8 @@ def run(options: argparse.Namespace) -> str:
     target = checked_target(options.output, options.force) if options.output else None
     picture = picture_of(options)
 
-    from pbdp.cli.words.surveys import survey_words
     from pbdp.local.configuration import configuration
+    from pbdp.report.words.surveys import survey_words
 
     domain = domain_of(options)
     expected = None if options.expected is None else expected_in(options.expected, domain)
@@ -65,8 +65,8 @@ def run(options: argparse.Namespace) -> str:
     made = survey_of(asked)
     central = _central(asked, made)
     if picture is not None:
-        from pbdp.figures.canvas import save
-        from pbdp.figures.local_figure import draw_comparison
+        from pbdp.report.pictures.canvas import save
+        from pbdp.report.pictures.local_figure import draw_comparison
 
         save(draw_comparison(made), picture)
     if target is not None:

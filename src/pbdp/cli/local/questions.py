@@ -61,8 +61,8 @@ def declare(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> str:
     """Read the questions, plan both ways, write the better one, and say why."""
-    from pbdp.cli.words.surveys import questions_words
     from pbdp.local import plan_questions
+    from pbdp.report.words.surveys import questions_words
 
     questions = _questions(options)
     targets = _targets(options, [question.name for question in questions])

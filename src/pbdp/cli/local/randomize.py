@@ -54,9 +54,9 @@ def run(options: argparse.Namespace) -> Outcome:
     _check(options)
     target = target_of(options, WRITTEN, read=[options.input], also=("pq", "txt"))
 
-    from pbdp.cli.words.estimates import report_notes
     from pbdp.local import load_configuration
     from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
+    from pbdp.report.words.estimates import report_notes
 
     seed = options.insecure_test_seed
     keystream = SecureKeystream() if seed is None else InsecureTestKeystream(seed)

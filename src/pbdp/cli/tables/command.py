@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> Outcome:
         if picture is not None and len(table):
             progress.now("Drawing the picture")
             _draw(table, picture, options.plot_order)
-        from pbdp.cli.words.tables import table_notes
+        from pbdp.report.words.tables import table_notes
 
         return Outcome(
             output=_output(table, target, options),
@@ -198,7 +198,7 @@ def _files(options: argparse.Namespace, query: Query, read: Sequence[Path | str 
 
 
 def _dry_run(asked: Asked, budget: Budget | None, progress: Progress, *, as_json: bool) -> Outcome:
-    from pbdp.cli.words.table_plans import plan_facts, plan_words
+    from pbdp.report.words.table_plans import plan_facts, plan_words
 
     progress.now("Planning")
     plan = asked.query.plan()
@@ -227,8 +227,8 @@ def _written(
 
 
 def _draw(table: ReleasedTable, picture: Path, order: str | None) -> None:
-    from pbdp.figures.canvas import save
-    from pbdp.figures.table_figure import draw_table
+    from pbdp.report.pictures.canvas import save
+    from pbdp.report.pictures.table_figure import draw_table
 
     with warnings.catch_warnings():
         # keys in a script that the font does not have are shown as boxes
@@ -272,7 +272,7 @@ def _released(
 
 def _output(table: ReleasedTable, target: Target, options: argparse.Namespace) -> str | bytes:
     """One object, one line on the files, a table to look at, or the file itself."""
-    from pbdp.cli.words.tables import SHOWN, table_facts, table_words
+    from pbdp.report.words.tables import SHOWN, table_facts, table_words
 
     if options.json:
         return json_text("released-table", table_facts(table, options.output, options.manifest))

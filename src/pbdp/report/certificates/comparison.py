@@ -1,0 +1,133 @@
+"""The certificate of a comparison of two groups, lines of Python that check it, and what verifying checks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbdp.checks import Check, FaultError, UnknownError, checked
+from pbdp.comparing.experiment import Published
+from pbdp.comparing.plan import Compared, ComparisonPlan
+from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
+from pbdp.json_records import digest
+from pbdp.planning.pricing import Terms
+from pbdp.report.certificates.checker import lines_for
+from pbdp.report.certificates.release_file import answer_paid_for, paid_words
+from pbdp.report.certificates.statement import (
+    DRAWN,
+    NO_TABLE,
+    PERSON,
+    PROTECTED,
+    Facts,
+    Statement,
+    attacker,
+    insecure,
+    loss,
+    others_counted,
+    paid_from,
+)
+
+if TYPE_CHECKING:
+    from pbdp.ledger.ledger import Ledger
+
+
+def of_comparison(plan: ComparisonPlan, published: Published | None, name: str) -> Statement:
+    """The certificate of a plan that compares, or of what was published with it."""
+    asked, noise = plan.asked, plan.noise
+    found = None if published is None else Compared(plan=plan, published=published)
+    paid = None if published is None else published.paid
+    lines, data = lines_for(noise) or ("", None)
+    groups = "People may be in both groups." if asked.in_both else "Nobody is in both groups."
+    conditions = [
+        PERSON,
+        f"Neighbors: {noise.neighbors.description}. {groups} The sizes of the groups are public.",
+        *asked.assumed(),
+        others_counted(paid),
+        DRAWN,
+    ]
+    source = [("Plan", digest([asked.record(), plan.loss])[:32])]
+    if published is not None:
+        source.insert(0, ("Published", published.created))
+    source += paid_from(paid)
+    return Statement(
+        subject="Comparison",
+        name=name,
+        claims=[
+            PROTECTED.format(risk=plan.risk_words(), without=noise.neighbors.without),
+            f"What is compared: {asked.describe()}. {asked.promise()}",
+            f"In technical terms: ({rounded_up(plan.epsilon)}, {delta_text(plan.delta)})-differential "
+            f"privacy where {noise.neighbors.description}, for everything that is published. Proof: "
+            f"{noise.certificate.method}.",
+        ],
+        numbers=[*_results(found), *_figures(plan)],
+        conditions=conditions,
+        source=source,
+        command=f"pbdp verify {name}",
+        lines=lines,
+        data=data,
+        warning=insecure(None if found is None else found.insecure_test_seed),
+        remark=NO_TABLE,
+    )
+
+
+def _results(found: Compared | None) -> Facts:
+    if found is None:
+        return []
+    words = found.summary()
+    return [("Found", f"{words[0].upper()}{words[1:]}.")]
+
+
+def _figures(plan: ComparisonPlan) -> Facts:
+    first, second = plan.users
+    return [
+        attacker(plan.risk()),
+        loss(plan.epsilon, f"delta {delta_text(plan.delta)}"),
+        (
+            "Intervals",
+            f"confidence {percent_down(plan.confidence)}, at most {percent_up(max(plan.wider, 0.0))} wider "
+            "than without noise",
+        ),
+        ("Cost in people", f"without noise, groups smaller by {first:,} and {second:,} would do as well"),
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ verifying
+
+
+def verify_comparison(
+    plan: ComparisonPlan, published: Published | None, ledger: Ledger | None = None
+) -> tuple[Check, ...]:
+    """What became of every claim; the noise was certified again when the file was read."""
+    checks = [
+        Check(
+            name="certificate",
+            holds=True,
+            words=f"epsilon {rounded_up(plan.epsilon)}, computed again from the noise",
+        ),
+        checked("intervals", lambda: _intervals(plan)),
+    ]
+    if published is None:
+        return tuple(checks)
+    found = Compared(plan=plan, published=published)
+    checks.append(Check(name="found", holds=True, words=f"{found.summary()}; computed again"))
+    checks.append(checked("ledger", lambda: _payment(plan, published, ledger)))
+    if found.insecure_test_seed is not None:
+        words = "The noise came from a test seed: nothing is protected. Never publish these numbers."
+        checks.append(Check(name="noise", holds=False, words=words))
+    return tuple(checks)
+
+
+def _intervals(plan: ComparisonPlan) -> str:
+    if not plan.asked.is_proved:
+        raise UnknownError(plan.asked.promise())
+    return plan.asked.promise()
+
+
+def _payment(plan: ComparisonPlan, entry: Published, ledger: Ledger | None) -> str:
+    paid = entry.paid
+
+    def plan_id(terms: Terms, blocks: tuple[str, ...]) -> str:
+        return terms.plan_id(plan.noise, blocks)
+
+    if answer_paid_for(paid, ledger, plan_id) != list(entry.numbers):
+        raise FaultError("the ledger stored other numbers")
+    return paid_words(paid)

@@ -1,0 +1,115 @@
+"""Budgets in words: what is spent, what is left, and what a table was paid with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pbdp.digits import delta_text, epsilon_text, percent_up
+from pbdp.report.text import bar, columns, paragraph
+
+if TYPE_CHECKING:
+    from pbdp.ledger.budget import Budget
+    from pbdp.ledger.record import Entry
+    from pbdp.ledger.verification import Verification
+    from pbdp.planning.pricing import Terms
+    from pbdp.tables.table import Payment
+
+BAR = 20
+# Characters of a query that are shown.
+LONGEST = 40
+
+
+def status_table(place: str, budgets: Sequence[Budget], *, explain: bool = False) -> str:
+    """Every budget on a line, then what is left of each in words."""
+    if not budgets:
+        return f"{place}: no dataset yet. Make one: pbdp ledger create NAME --epsilon 3 --delta 1e-6"
+    rows = [["dataset", "epsilon", "delta", "releases", "spent", ""]]
+    remarks = []
+    for budget in budgets:
+        state, terms = budget.state, budget.terms
+        share = terms.share(state.spent)
+        rows.append(
+            [
+                state.name,
+                epsilon_text(terms.epsilon),
+                delta_text(terms.delta),
+                f"{state.releases:,}",
+                percent_up(share),
+                f"[{bar(min(share, 1.0), 1.0, BAR):.<{BAR}}]",
+            ]
+        )
+        told = budget.describe(explain=explain).split("\n")
+        remarks += [*map(paragraph, told), f"Neighbors: {state.neighbors}.", ""]
+    return "\n".join([f"Ledger {place}", "", columns(rows, right=(1, 2, 3, 4)), "", *remarks[:-1]])
+
+
+def history_table(entries: Sequence[Entry], terms: Mapping[str, Terms]) -> str:
+    """Every entry on a line, with what it cost and what was spent after it, as shares of the budget."""
+    if not entries:
+        return "Nothing yet."
+    from pbdp.report.words.releases import cost_words
+
+    rows = [["record", "time (UTC)", "dataset", "what", "numbers", "cost", "spent", "query"]]
+    for entry in entries:
+        own = terms[entry.dataset]
+        given = entry.kind == "dataset"
+        query = _own_words(entry.query or entry.note or "")
+        rows.append(
+            [
+                str(entry.sequence),
+                entry.time[:19].replace("T", " "),
+                entry.dataset,
+                entry.plan_label or ("budget given" if given else entry.kind),
+                f"{entry.values:,}" if entry.values else "",
+                "" if given else cost_words(own, entry.cost, entry.spent, "paid"),
+                percent_up(own.share(entry.spent)),
+                query if len(query) <= LONGEST else f"{query[: LONGEST - 3]}...",
+            ]
+        )
+    return columns(rows, right=(0, 4, 5, 6))
+
+
+def _own_words(query: str) -> str:
+    """What was asked, on one line; behind an accuracy ("within 50, ...; March") stand own words."""
+    line = query.replace("\n", " ")
+    asked, _, own = line.partition("; ")
+    if not own or not asked.startswith(("within ", "confidence ")):
+        return line
+    return asked if own.startswith("look ") else own
+
+
+def verification_words(found: Verification) -> str:
+    """What was checked, or the first fault."""
+    if found.fault is not None:
+        return f"NOT SOUND: {found.place}: {found.fault}."
+    releases, answers = ("" if count == 1 else "s" for count in (found.spends, found.answers))
+    return (
+        f"Sound: {found.place}: {found.records:,} records, {found.spends:,} release{releases}, "
+        f"{found.answers:,} answer{answers}.\n"
+        f"Every hash, {'MAC, ' if found.macs else ''}total, key and answer was checked. "
+        f"Head: {found.head}"
+    )
+
+
+def table_paid_words(payment: Payment | None, budget: Budget | None) -> str:
+    """One sentence on what a table was paid with and what is left."""
+    if payment is None or budget is None:
+        return (
+            "No ledger: every other release about the same people adds to this epsilon "
+            "(--ledger and --dataset keep an account)."
+        )
+    if payment.repeated:
+        return (
+            f"This is the stored table of request {payment.key!r}; nothing was drawn or spent. For a "
+            "new one, which is paid for again, give another --key."
+        )
+    from pbdp.report.words.releases import cost_words
+
+    state = budget.state
+    cost = cost_words(budget.terms, payment.charged, state.spent, "nothing")
+    spent = percent_up(budget.terms.share(state.spent))
+    return (
+        f"Paid from {payment.dataset} in {payment.place}: {cost}; {spent} of the budget is spent now. "
+        f"Request key: {payment.key}"
+    )

@@ -1,0 +1,31 @@
+"""Objects do not draw or describe themselves: `report` does, and is looked up when it is asked."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Reported:
+    """What says of itself what `report` makes of it: as text, as a card in a notebook, as a picture."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(_report().card_of(self))
+
+    def plot(self, path: str | Path | None = None, *, full: bool = False) -> Figure:
+        """Its picture; `full` draws what takes longer. Needs matplotlib.
+
+        Written to `path`, if one is given (.png, .svg or .pdf).
+        """
+        figure: Figure = _report().picture_of(self, path, full=full)
+        return figure
+
+
+def _report() -> Any:
+    return import_module("pbdp.report.objects")

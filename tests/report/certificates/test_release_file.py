@@ -1,0 +1,58 @@
+"""Releases as files: what is in them is checked, not believed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pbdp.errors import InputError
+from pbdp.report.certificates.release_file import ReleaseFile, read_release, verify_release
+from tests.planning.kinds import plan_of
+
+
+def release() -> ReleaseFile:
+    return ReleaseFile(plan=plan_of("whole"), numbers={"": [12.0]}, created="2026-01-31T12:00:00+00:00")
+
+
+def test_it_comes_back_as_it_was(tmp_path: Path) -> None:
+    release().save(tmp_path / "release.json")
+    back = read_release(tmp_path / "release.json")
+    assert (back.numbers, back.created, back.plan.epsilon) == (
+        {"": [12.0]},
+        release().created,
+        release().plan.epsilon,
+    )
+    assert [check.holds for check in verify_release(back)] == [True, True, None]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"epsilon": 0.1}, "others"),
+        ({"released": {"visits": [1]}}, "every part"),
+        ({"released": 5}, "broken fields"),
+        ({"format": "other"}, "one of a pbdp release"),
+        ({"version": 2}, "Upgrade"),
+        ({"plan": {}}, "plan"),
+    ],
+)
+def test_a_changed_file_is_refused(change: dict[str, Any], words: str, tmp_path: Path) -> None:
+    record = json.loads(release().content()) | change
+    (tmp_path / "release.json").write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(InputError, match=words):
+        read_release(tmp_path / "release.json")
+
+
+def test_numbers_that_the_plan_cannot_publish_do_not_hold() -> None:
+    for numbers in ([12.5], [1.0, 2.0]):
+        found = verify_release(replace(release(), numbers={"": numbers}))
+        assert [check.name for check in found if check.holds is False] == ["numbers"]
+
+
+def test_a_test_seed_does_not_hold() -> None:
+    found = verify_release(replace(release(), insecure_test_seed=1))
+    assert [check.name for check in found if check.holds is False] == ["noise"]
