@@ -13,6 +13,13 @@ values that are null, NaN or not a number are left out, c is how many are left, 
                   t - low * ... = floor(w * r / c) if c > r else w,  w = (v_1 - low) + ... + (v_c - low)
     sums[j]     = sum of min(max(v_1 + ... + v_c, low), high)                per person
 
+    histograms[j] = per candidate, the sum of floor(F * m / c + 1/2) - floor((F - f) * m / c + 1/2)
+
+where for a grid (low, step, k candidates) every value of a person in the group stands for the nearest
+candidate, clamped to the ends, c is how many values there are, m = min(c, rows_per_group), and F of them are
+at or below the candidate, f at it. So a person adds m to a histogram in all: all of their values, or as many
+as may count, at evenly spaced ranks among theirs (the one in the middle, if it is one).
+
 All in whole steps; per row, `sums` are counted from `low`, so they are never negative and integer division
 means the same everywhere. Whoever has more rows than allowed has all of them counted, each with the weight
 r/c, rather than some of them chosen. Per person, values of single rows may be beyond the bounds (a refund);
@@ -33,8 +40,8 @@ bounds in i cut; entry 0 those whom none does.
 **Sensitivity.** With or without one person's rows, everybody else's terms are the same, because each is a
 function of that person's own rows and of the key. So at most `groups_per_person` groups change, `people`
 by 1, `rows` and `counts` by r, a sum per row (after adding back low * count) by r * max(|low|, |high|), a sum
-per person by max(|low|, |high|), and one number of `touched` by 1. Nothing here depends on the order of rows
-or on how they are partitioned, and nothing can overflow: see `fixed_point`.
+per person by max(|low|, |high|), a histogram by r rows, and one number of `touched` by 1. Nothing here
+depends on the order of rows or on how they are partitioned, and nothing can overflow: see `fixed_point`.
 """
 
 from __future__ import annotations
@@ -67,6 +74,21 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ValueGrid:
+    """A column of numbers, each of which stands for the nearest of `candidates` values from `low` on."""
+
+    column: str
+    low: float
+    step: float
+    candidates: int
+
+    @property
+    def high(self) -> float:
+        """The last candidate."""
+        return self.low + (self.candidates - 1) * self.step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedAggregation:
     """The query that every engine runs.
 
@@ -77,13 +99,14 @@ class BoundedAggregation:
     chooses; `rows_per_group` is None where no measure counts rows. `touched` asks whom the bounds touch,
     `tables` how many people are in the groups of other tables: each says for every key which group it is in.
     Rows count where `where` is true; a name in `derived` means that expression, wherever a column is named
-    but in expressions.
+    but in expressions. `grids` are the columns whose values are counted one by one.
     """
 
     unit: str | None
     by: tuple[str, ...]
     keys: KeyTable | None
     values: tuple[Value, ...] = ()
+    grids: tuple[ValueGrid, ...] = ()
     groups_per_person: int | None = None
     rows_per_group: int | None = None
     along: str | None = None
@@ -99,7 +122,7 @@ class BoundedAggregation:
         bounds = {
             "groups": self.unit is not None and self.groups_per_person is not None and bool(self.by),
             "rows": self.unit is not None and self.rows_per_group is not None,
-            "values": bool(self.values),
+            "values": bool(self.values or self.grids),
         }
         return tuple(name for name, may_cut in bounds.items() if may_cut)
 
@@ -138,11 +161,17 @@ class BoundedAggregation:
         return tuple(found)
 
     @property
+    def numeric(self) -> tuple[str, ...]:
+        """The columns that are read as numbers: those that are added up or counted by value."""
+        summed = [value.column for value in self.values]
+        return tuple(dict.fromkeys([*summed, *(grid.column for grid in self.grids)]))
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are read."""
         unit = () if self.unit is None else (self.unit,)
         derived = dict(self.derived)
-        used = [*self.by, *(value.column for value in self.values)]
+        used = [*self.by, *self.numeric]
         plain = [name for name in used if name not in derived]
         read = [column.name for expression in self.expressions for column in expression.columns()]
         return tuple(dict.fromkeys([*unit, *plain, *read]))
@@ -150,7 +179,7 @@ class BoundedAggregation:
     @property
     def expressions(self) -> tuple[Expression, ...]:
         """The condition and the derived columns that are used."""
-        used = {*self.by, *(value.column for value in self.values)}
+        used = {*self.by, *self.numeric}
         made = [expression for name, expression in self.derived if name in used]
         return (*([self.where] if self.where is not None else []), *made)
 
@@ -161,7 +190,8 @@ class Aggregates:
 
     `group` is the row of the public key table; without one `found` holds the groups that are in the data.
     `touched` has a number of people for each set of bounds (see above), for the whole table. `people_in` has
-    for each of several tables the people in all its groups, where that is asked for.
+    for each of several tables the people in all its groups, where that is asked for. `histograms` have, for
+    each grid, a row for each entry and a column for each candidate.
     """
 
     group: Index
@@ -171,13 +201,14 @@ class Aggregates:
     sums: tuple[Index, ...]
     found: KeyTable | None = None
     people_in: tuple[Index, ...] = ()
+    histograms: tuple[Index, ...] = ()
     touched: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _length: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         columns = (self.group, self.people, self.rows, *self.counts, *self.sums)
-        lengths = {len(column) for column in columns}
-        if len(lengths) != 1 or any(column.dtype != np.int64 for column in columns):
+        lengths = {len(column) for column in (*columns, *self.histograms)}
+        if len(lengths) != 1 or any(column.dtype != np.int64 for column in (*columns, *self.histograms)):
             raise AssertionError("an engine returns whole 64-bit columns of one length")
         object.__setattr__(self, "_length", lengths.pop())
 

@@ -162,7 +162,7 @@ def _spread(aggregates: Aggregates, groups: int) -> Aggregates:
     """Zeros for public groups without data."""
 
     def spread(column: Index) -> Index:
-        full = np.zeros(groups, dtype=np.int64)
+        full = np.zeros((groups, *column.shape[1:]), dtype=np.int64)
         full[aggregates.group] = column
         return full
 
@@ -173,6 +173,7 @@ def _spread(aggregates: Aggregates, groups: int) -> Aggregates:
         rows=spread(aggregates.rows),
         counts=tuple(map(spread, aggregates.counts)),
         sums=tuple(map(spread, aggregates.sums)),
+        histograms=tuple(map(spread, aggregates.histograms)),
     )
 
 
@@ -184,4 +185,5 @@ def _taken(aggregates: Aggregates, rows: Index) -> Aggregates:
         rows=aggregates.rows[rows],
         counts=tuple(column[rows] for column in aggregates.counts),
         sums=tuple(column[rows] for column in aggregates.sums),
+        histograms=tuple(column[rows] for column in aggregates.histograms),
     )

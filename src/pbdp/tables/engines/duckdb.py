@@ -25,8 +25,8 @@ from pbdp.tables.engines.interface import ColumnKind, EngineError
 from pbdp.tables.engines.joined_keys import key_arrow, key_tables
 from pbdp.tables.engines.sql import (
     aggregates_from,
-    aggregation_sql,
     digest_sql,
+    queries_of,
     row_digest,
     unreadable_sql,
 )
@@ -144,7 +144,7 @@ class DuckDBSource:
                 for name in asked.columns
                 if not _plain_cast_is_nearest(types[name])
             }
-            query = aggregation_sql(
+            queries = queries_of(
                 asked,
                 self._dialect,
                 choice_key=choice_key,
@@ -153,8 +153,11 @@ class DuckDBSource:
                 kinds=kinds,
                 doubles=doubles,
             )
-            found = cast("dict[str, npt.NDArray[Any]]", connection.execute(query).fetchnumpy())
-        return aggregates_from(found, asked, kinds)
+            found, *histograms = [
+                cast("dict[str, npt.NDArray[Any]]", connection.execute(query).fetchnumpy())
+                for query in queries
+            ]
+        return aggregates_from(found, asked, kinds, histograms)
 
 
 def kind_of(written: str) -> ColumnKind:

@@ -96,9 +96,11 @@ def check_columns(source: Source, asked: BoundedAggregation) -> None:
                 rule = f"{column.type}, as an expression reads it"
                 raise InputError(f"column {column.name}", rule, kinds[column.name])
     kinds = with_derived(asked, kinds)
-    for value in asked.values:
-        if kinds[value.column] not in NUMERIC:
-            raise InputError(f"column {value.column}", "numbers, to be summed up", kinds[value.column])
+    summed = {value.column for value in asked.values}
+    for name in asked.numeric:
+        if kinds[name] not in NUMERIC:
+            why = "to be summed up" if name in summed else "to have quantiles"
+            raise InputError(f"column {name}", f"numbers, {why}", kinds[name])
     tables = [*([asked.keys] if asked.keys is not None else []), *asked.only]
     public = {name: column.kind for table in tables for name, column in table.columns.items()}
     for name in asked.by:

@@ -11,7 +11,7 @@ Text keys are the same if their bytes are; persons are the same if the column's 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
@@ -26,10 +26,10 @@ from pbdp.tables.engines.interface import ColumnKind, EngineError
 from pbdp.tables.engines.joined_keys import key_arrow, key_tables
 from pbdp.tables.engines.sql import (
     aggregates_from,
-    aggregation_sql,
     digest_sql,
     found_kinds,
     name_parts,
+    queries_of,
     row_digest,
     unreadable_sql,
 )
@@ -171,7 +171,7 @@ class PostgresSource:
             ]
             connection.execute("SET TRANSACTION READ ONLY")
             columns = {name: f"d.{POSTGRES.name(name)}" for name in types}
-            query = aggregation_sql(
+            queries = queries_of(
                 asked,
                 POSTGRES,
                 choice_key=choice_key,
@@ -184,8 +184,16 @@ class PostgresSource:
                     if held == "numeric"
                 },
             )
-            found = _fetched(connection, query, asked, kinds)
-        return aggregates_from(found, asked, kinds)
+            values = range(len(asked.values))
+            numbers = ["people", "rows", *(f"{letter}{j}" for j in values for letter in "cs")]
+            if asked.cuts and asked.unit is None:
+                numbers.append("o")
+            if asked.parts:
+                numbers.append("part")
+            first, *others = queries
+            found = _fetched(connection, first, asked, kinds, numbers)
+            histograms = [_fetched(connection, query, asked, kinds, ["b", "n"]) for query in others]
+        return aggregates_from(found, asked, kinds, histograms)
 
     @_failures_told
     def _version(self) -> int:
@@ -269,17 +277,12 @@ def _fetched(
     query: str,
     asked: BoundedAggregation,
     kinds: Mapping[str, ColumnKind],
+    numbers: Sequence[str],
 ) -> dict[str, npt.NDArray[Any]]:
-    """The result's columns, without a Python object for each number."""
+    """The groups of the result and these columns, without a Python object for each number."""
     import pyarrow as pa
     from pyarrow import csv
 
-    values = range(len(asked.values))
-    numbers = ["people", "rows", *(f"{letter}{j}" for j in values for letter in "cs")]
-    if asked.cuts and asked.unit is None:
-        numbers.append("o")
-    if asked.parts:
-        numbers.append("part")
     read = found_kinds(asked, kinds) if asked.keys is None else {}
     keys = {f"k{place}": kind for place, kind in enumerate(read.values())}
     # days since 1970: dates are written in ways that depend on settings and on the century

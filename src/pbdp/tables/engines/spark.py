@@ -17,7 +17,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pbdp.errors import InputError
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
@@ -26,8 +26,8 @@ from pbdp.tables.engines.interface import ColumnKind, EngineError
 from pbdp.tables.engines.joined_keys import key_arrow, key_tables
 from pbdp.tables.engines.sql import (
     aggregates_from,
-    aggregation_sql,
     digest_sql,
+    queries_of,
     row_digest,
     unreadable_sql,
 )
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+Found = TypeVar("Found")
 # Key tables up to this size are sent to every executor, so that the rows stay where they are.
 _BROADCAST_BYTES = 32 << 20
 # What Spark calls the failure of a sum that does not fit, in `pbdp.tables.engines.dialects`.
@@ -111,10 +112,10 @@ class SparkSource:
 
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
         used = self._used(asked)
-        columns = self._told(lambda: self._result(asked, choice_key, used))
-        return aggregates_from(columns, asked, self._kinds)
+        columns, *histograms = self._told(lambda: self._results(asked, choice_key, used))
+        return aggregates_from(columns, asked, self._kinds, histograms)
 
-    def _told(self, query: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def _told(self, query: Callable[[], Found]) -> Found:
         """What a query finds; errors are told without their message."""
         try:
             return query()
@@ -143,18 +144,20 @@ class SparkSource:
             )
         return used
 
-    def _result(self, asked: BoundedAggregation, choice_key: int, used: Sequence[str]) -> dict[str, Any]:
-        """The query's columns as numpy arrays."""
+    def _results(
+        self, asked: BoundedAggregation, choice_key: int, used: Sequence[str]
+    ) -> list[dict[str, Any]]:
+        """The columns of every query as numpy arrays."""
         session = self.frame.sparkSession
         keys = [
             table.arrow() if asked.keys is None else key_arrow(table, asked) for table in key_tables(asked)
         ]
         with _views([self._data(used, asked.by), *(self._keys(table) for table in keys)]) as (data, *names):
-            text = aggregation_sql(
+            queries = queries_of(
                 asked, SPARK, choice_key=choice_key, data=data, keys=names, kinds=self._kinds
             )
-            table = session.sql(text).toArrow()
-        return {name: table.column(name).to_numpy() for name in table.column_names}
+            tables = [session.sql(query).toArrow() for query in queries]
+        return [{name: table.column(name).to_numpy() for name in table.column_names} for table in tables]
 
     def _hashed(self, used: Sequence[str], by: Sequence[str]) -> dict[str, Any]:
         """The digest of the rows, as columns of one entry."""

@@ -9,6 +9,8 @@
     counted  if asked whom the bounds touch, or who is in the groups of other tables: the pairs once more, by
              person, with a bit for each bound that cuts them and for each group that they are in; and then by
              what cut them, with the number of people for each bit
+    histogram  a text of its own for each grid of values: kept rows by person, group and candidate, and by
+             group and candidate what persons add
     others   for each other table with more groups than there are bits: the pairs once more, by its groups
 
 Without a unit each row is a person of its own, and the last step reads the source. The bound on groups does
@@ -37,7 +39,7 @@ import numpy.typing as npt
 
 from pbdp.errors import InputError, shown
 from pbdp.noise.kernel import Index
-from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Value
+from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Value, ValueGrid
 from pbdp.tables.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
 from pbdp.tables.engines.interface import ColumnKind, with_derived
 from pbdp.tables.engines.joined_keys import bits_of, masks, public_tables
@@ -54,6 +56,7 @@ __all__ = [
     "digest_sql",
     "found_kinds",
     "name_parts",
+    "queries_of",
     "row_digest",
     "unreadable_sql",
 ]
@@ -90,7 +93,23 @@ def aggregation_sql(
     parentheses; `keys` names the tables of `key_tables`, in their order. `doubles` holds expressions for
     value columns that a plain cast would not turn into the nearest double (the data has the alias d there).
     """
-    return _Text(
+    return queries_of(
+        asked, dialect, choice_key=choice_key, data=data, keys=keys, kinds=kinds, doubles=doubles
+    )[0]
+
+
+def queries_of(
+    asked: BoundedAggregation,
+    dialect: Dialect,
+    *,
+    choice_key: int,
+    data: str,
+    keys: Sequence[str],
+    kinds: Mapping[str, ColumnKind],
+    doubles: Mapping[str, str] | None = None,
+) -> list[str]:
+    """That query, and one for each grid, with the columns g (or k0, k1, ...), b (the candidate), and n."""
+    text = _Text(
         asked=asked,
         dialect=dialect,
         choice_key=choice_key,
@@ -104,7 +123,8 @@ def aggregation_sql(
             doubles=doubles or {},
         ),
         doubles=doubles or {},
-    ).query()
+    )
+    return [text.query(), *map(text.histogram, asked.grids)]
 
 
 def digest_sql(columns: Sequence[str], dialect: Dialect, *, data: str) -> str:
@@ -128,7 +148,7 @@ def unreadable_sql(
         for name, kind in read.items()
         if kind != "text" and (kinds[name] == "untyped" or (kinds[name], kind) == ("number", "integer"))
     ]
-    numbers = [(value.column, "number") for value in asked.values if value.column not in derived]
+    numbers = [(name, "number") for name in asked.numeric if name not in derived]
     leaves = [(leaf.name, leaf.type) for one in asked.expressions for leaf in one.columns()]
     wanted += [
         (name, kind)
@@ -160,10 +180,16 @@ def row_digest(rows: object, hashed: object) -> bytes:
     return hashlib.sha256(f"{rows} rows {hashed}".encode()).digest()
 
 
+Columns = Mapping[str, npt.NDArray[Any]]
+
+
 def aggregates_from(
-    columns: Mapping[str, npt.NDArray[Any]], asked: BoundedAggregation, kinds: Mapping[str, ColumnKind]
+    columns: Columns,
+    asked: BoundedAggregation,
+    kinds: Mapping[str, ColumnKind],
+    histograms: Sequence[Columns] = (),
 ) -> Aggregates:
-    """The columns of the query's result, as numpy arrays, as what every engine returns."""
+    """The columns of the queries' results, as numpy arrays, as what every engine returns."""
     touched = np.zeros(asked.cuts, dtype=np.int64)
     anew: dict[int, Index] = {}
     if "part" in columns:
@@ -195,7 +221,28 @@ def aggregates_from(
         found=found,
         touched=touched,
     )
-    return replace(made, people_in=asked.people_in(made, anew))
+    by_value = (_histogram(made, grid, own) for grid, own in zip(asked.grids, histograms, strict=True))
+    return replace(made, people_in=asked.people_in(made, anew), histograms=tuple(by_value))
+
+
+def _histogram(made: Aggregates, grid: ValueGrid, columns: Columns) -> Index:
+    """A row of counts for each group; what is of no group, as data changed meanwhile, is left out."""
+    if made.found is None:
+        places = np.full(int(max(made.group.max(initial=-1), columns["g"].max(initial=-1))) + 1, -1)
+        places[made.group] = np.arange(len(made))
+        of = places[columns["g"].astype(np.int64)]
+    else:
+        keys = [column.values.tolist() for column in made.found.columns.values()]
+        groups = {key: place for place, key in enumerate(zip(*keys, strict=True))}
+        own = [
+            columns[f"k{place}"].astype(ARRAYS[column.kind]).tolist()
+            for place, column in enumerate(made.found.columns.values())
+        ]
+        of = np.array([groups.get(key, -1) for key in zip(*own, strict=True)], dtype=np.int64)
+    found = np.zeros((len(made), grid.candidates), dtype=np.int64)
+    known = of >= 0
+    found[of[known], columns["b"].astype(np.int64)[known]] = columns["n"].astype(np.int64)[known]
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,15 +265,13 @@ class _Text:
         return ["g"] if chosen else [f"k{place}" for place in range(len(self.asked.by))]
 
     def query(self) -> str:
-        asked, group = self.asked, ", ".join(self.group)
+        asked = self.asked
         source = f"({self.source()}) AS source"
         if asked.unit is None:
             return self.last(source, self.numbers_of_rows())
         if self.ranked:
-            columns = ", ".join(["p", *self.group, *self.values, *self.outside])
-            rank = f"dense_rank() OVER (PARTITION BY p ORDER BY h, {group})"
-            ranked = f"SELECT {columns}, {rank} AS place FROM {source}"  # noqa: S608
-            source = f"({ranked}) AS kept WHERE place <= {self.most_groups + asked.touched}"
+            columns = ["p", *self.group, *self.values, *self.outside]
+            source = self.kept(source, columns, self.most_groups + asked.touched)
         pairs = self.pairs(source)
         if not asked.parts:
             return self.last(f"({pairs}) AS pairs", self.numbers_of_pairs())
@@ -238,6 +283,43 @@ class _Text:
             made["counted"] = self.counted()
         steps = ", ".join(f"{name} AS {self.dialect.kept}({text})" for name, text in made.items())
         return f"WITH {steps} {' UNION ALL '.join([groups, *others])}"
+
+    def kept(self, source: str, columns: Sequence[str], most: int) -> str:
+        """The rows in each person's first groups."""
+        rank = f"dense_rank() OVER (PARTITION BY p ORDER BY h, {', '.join(self.group)})"
+        ranked = f"SELECT {', '.join(columns)}, {rank} AS place FROM {source}"  # noqa: S608
+        return f"({ranked}) AS kept WHERE place <= {most}"
+
+    def histogram(self, grid: ValueGrid) -> str:
+        """How many rows count at each candidate of a grid, for every group that has any."""
+        asked, keys, total = self.asked, ", ".join(self.group), self.dialect.total
+        names = "CAST(g AS BIGINT) AS g" if self.group == ["g"] else keys
+        rows = f"({self.source(self.candidate(grid))}) AS source"
+        if asked.unit is None:
+            return f"SELECT {names}, b, count(*) AS n FROM {rows} WHERE b IS NOT NULL GROUP BY {keys}, b"  # noqa: S608
+        if self.ranked:
+            rows = self.kept(rows, ["p", *self.group, "b"], self.most_groups)
+        own = f"SELECT p, {keys}, b, count(*) AS f FROM (SELECT p, {keys}, b FROM {rows}) AS kept_rows"  # noqa: S608
+        own += f" WHERE b IS NOT NULL GROUP BY p, {keys}, b"
+        person, most = f"PARTITION BY p, {keys}", asked.rows_per_group or 1
+        summed = f"CAST(sum(f) OVER ({person} ORDER BY b) AS BIGINT) AS up_to"
+        summed += f", CAST(sum(f) OVER ({person}) AS BIGINT) AS c"
+        running = f"SELECT {keys}, b, f, {summed} FROM ({own}) AS own"  # noqa: S608
+
+        def counted(up_to: str) -> str:
+            # floor(F * m / c + 1/2)
+            return f"((2 * ({up_to}) * {most} + c) {self.dialect.divided} (2 * c))"
+
+        n = total(f"CASE WHEN c > {most} THEN {counted('up_to')} - {counted('up_to - f')} ELSE f END")
+        return f"SELECT {names}, b, {n} AS n FROM ({running}) AS running GROUP BY {keys}, b"  # noqa: S608
+
+    def candidate(self, grid: ValueGrid) -> dict[str, str]:
+        """The place of a row's value in a grid: floor((clamped value - low) / step + 1/2), null of none."""
+        dialect, number = self.dialect, self.number(grid.column)
+        low, high = dialect.literal(grid.low), dialect.literal(grid.high)
+        clamped = f"least(greatest({number}, {low}), {high})"
+        place = dialect.floor(f"({clamped} - {low}) / {dialect.literal(grid.step)} + {dialect.literal(0.5)}")
+        return {"b": f"CASE WHEN {self.there(grid.column)} THEN CAST({place} AS INTEGER) END"}
 
     @property
     def most_groups(self) -> int:
@@ -261,14 +343,14 @@ class _Text:
     def outside(self) -> list[str]:
         """The column that says whether a value of a row is outside of its bounds, if that is asked."""
         by_row = [value for value in self.asked.values if value.per == "row" or self.asked.unit is None]
-        return ["o"] if self.asked.touched and by_row else []
+        return ["o"] if self.asked.touched and (by_row or self.asked.grids) else []
 
     def column(self, name: str) -> str:
         derived = dict(self.asked.derived)
         return self.writer.written(derived[name]) if name in derived else f"d.{self.dialect.name(name)}"
 
-    def source(self) -> str:
-        """Rows with a person and a key."""
+    def source(self, more: Mapping[str, str] | None = None) -> str:
+        """Rows with a person and a key; with values and what bounds cut, or with `more` columns instead."""
         asked, dialect = self.asked, self.dialect
         read = found_kinds(asked, self.kinds)
         own = [dialect.key(self.column(name), self.kinds[name], read[name]) for name in asked.by]
@@ -295,8 +377,11 @@ class _Text:
                 else:
                     made["h"] = public[f"k{asked.by.index(asked.along)}"]
             made["p"] = person
-        made |= dict(zip(self.values, map(self.value, asked.values), strict=True))
-        if self.outside:
+        if more is None:
+            made |= dict(zip(self.values, map(self.value, asked.values), strict=True))
+        else:
+            made |= more
+        if self.outside and more is None:
             made["o"] = f"CASE WHEN {' OR '.join(self.beyond())} THEN 1 ELSE 0 END"
         columns = ", ".join(f"{written} AS {name}" for name, written in made.items())
         where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
@@ -305,34 +390,35 @@ class _Text:
 
     def value(self, value: Value) -> str:
         """A value in steps: per row counted from low and not negative, per person within the larger bound."""
-        dialect, fixed, number = self.dialect, value.fixed, self.number(value)
+        dialect, fixed, number = self.dialect, value.fixed, self.number(value.column)
         furthest = MOST_STEPS * fixed.step
         low, high = (fixed.low, fixed.high) if value.per == "row" else (-furthest, furthest)
         steps = dialect.steps(number, low, high, fixed.per_unit)
         if value.per == "row":
             steps = f"{steps} - {dialect.literal(float(fixed.low_steps))}"
         kind = "INTEGER" if value.per == "row" and fixed.width <= _MOST_INT32 else "BIGINT"
-        return f"CASE WHEN {self.there(value)} THEN CAST({steps} AS {kind}) END"
+        return f"CASE WHEN {self.there(value.column)} THEN CAST({steps} AS {kind}) END"
 
-    def number(self, value: Value) -> str:
+    def number(self, column: str) -> str:
         """What a row holds, as a double."""
-        held = self.kinds[value.column]
-        exact = None if value.column in dict(self.asked.derived) else self.doubles.get(value.column)
-        return exact or self.dialect.number(self.column(value.column), held)
+        exact = None if column in dict(self.asked.derived) else self.doubles.get(column)
+        return exact or self.dialect.number(self.column(column), self.kinds[column])
 
-    def there(self, value: Value) -> str:
+    def there(self, column: str) -> str:
         """Whether that is a number."""
-        number, held = self.number(value), self.kinds[value.column]
+        number, held = self.number(column), self.kinds[column]
         return f"{number} IS NOT NULL" if held in ("integer", "boolean") else self.dialect.is_number(number)
 
     def beyond(self) -> list[str]:
         """Whether the bounds of rows cut a value."""
+        by_row = [one for one in self.asked.values if one.per == "row" or self.asked.unit is None]
+        ends = [(one.column, one.fixed.low, one.fixed.high) for one in by_row]
+        ends += [(one.column, one.low, one.high) for one in self.asked.grids]
         return [
-            f"({self.there(value)} AND ({number} < {self.dialect.literal(value.fixed.low)} "
-            f"OR {number} > {self.dialect.literal(value.fixed.high)}))"
-            for value in self.asked.values
-            if value.per == "row" or self.asked.unit is None
-            for number in [self.number(value)]
+            f"({self.there(column)} AND ({number} < {self.dialect.literal(low)} "
+            f"OR {number} > {self.dialect.literal(high)}))"
+            for column, low, high in ends
+            for number in [self.number(column)]
         ]
 
     def pairs(self, source: str) -> str:
