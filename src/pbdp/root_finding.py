@@ -31,11 +31,24 @@ def least_enough(
 
 
 def least_whole(short: Callable[[int], float], start: float, most: float) -> int | None:
-    """The least whole number from 1 on with short(x) <= 0; None if none up to `most` is enough."""
+    """The least whole number from 1 on with short(x) <= 0; None if none up to `most` is enough.
+
+    The search over all numbers, of which each stands for the next whole one; none is looked at twice.
+    """
     if most < 1:
         return None
-    found = between(lambda x: short(round(x)), start, most=math.floor(most), whole=True)[1]
-    return round(found) if math.isfinite(found) else None
+    most = math.floor(most)
+    known: dict[int, float] = {}
+
+    def next_whole(x: float) -> float:
+        number = min(math.ceil(x), most)
+        if number not in known:
+            known[number] = short(number)
+        return known[number]
+
+    # two numbers as close as that have no more than one whole one between them
+    found = between(next_whole, min(max(start, 1.0), most), close=1 / (4 * most), most=most)[1]
+    return min(math.ceil(found), most) if math.isfinite(found) else None
 
 
 def between(
@@ -46,18 +59,14 @@ def between(
     beside: float = 1.02,
     most: float = math.inf,
     spare: float = 0.0,
-    whole: bool = False,
 ) -> tuple[float, float]:
     """low < high with short(low) > 0 >= short(high), a factor of 1 + `close` apart at most; `short` falls.
 
-    With `whole` they are whole numbers, one apart. `low` is 0 if every x > 0 that was looked at is enough,
-    `high` infinite if none is. From `start` on steps grow until the root lies between two of them; on the
+    `low` is 0 if every x > 0 that was looked at is enough, `high` infinite if none is. From `start` on steps grow until the root lies between two of them; on the
     logarithm of x Chandrupatla's rule (1997) closes in: inverse quadratic interpolation where three points
     allow it, halves elsewhere. That ends as soon as short(high) is at least -`spare`.
     """
     low, high = (0.0, math.inf), (math.inf, -math.inf)
-    if whole:
-        start, close = _whole(start, 1.0, most), 0.0
     x, factor, edge = start, beside, math.sqrt(1 + close / 8)
     while True:
         found = short(x)
@@ -65,7 +74,7 @@ def between(
             high, third = (x, found), high
         else:
             low, third = (x, found), low
-        if -spare <= high[1] < 0 or high[0] <= (low[0] + 1 if whole else low[0] * (1 + close)):
+        if -spare <= high[1] < 0 or high[0] <= low[0] * (1 + close):
             return low[0], high[0]
         if low[0] > 0 and high[0] < math.inf:
             newer, older = (high, low) if found <= 0 else (low, high)
@@ -74,8 +83,6 @@ def between(
         elif low[0] < most:
             x = x / factor if low[0] == 0 else min(x * factor, most)
             factor = min(factor * factor, _LARGEST_STEP)
-        if whole:
-            x = _whole(x, low[0] + 1, high[0] - 1)
         if low[0] >= most or not start / _FURTHEST <= x <= start * _FURTHEST:
             return low[0], high[0]
 
@@ -92,8 +99,3 @@ def _share(newer: Point, older: Point, third: Point) -> float:
         return 0.5
     towards_third = f1 / (f3 - f1) * f2 / (f3 - f2) * math.log(x3 / x1) / math.log(x2 / x1)
     return f1 / (f2 - f1) * f3 / (f2 - f3) + towards_third
-
-
-def _whole(x: float, low: float, high: float) -> float:
-    """The nearest whole number from low to high."""
-    return float(round(min(max(x, low), high)))

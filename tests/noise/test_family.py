@@ -28,7 +28,7 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "cut staircase": {"loss": 0.5, "width": 2, "plateau": 4, "levels": 3, "end": 0.125},
     "huber": {"sigma": 2.0, "knee": 1.5},
     "linear program": {"probabilities": (0.25, 0.5, 0.25), "start": -1, "label": "linear program"},
-    "free form": {"probabilities": (0.25, 0.5, 0.25), "start": -1, "label": "free form"},
+    "free form": {"plateau": 2, "width": 3, "steps": 4, "heights": (-0.5, -2.0), "fall": 0.75},
 }
 
 

@@ -62,7 +62,7 @@ def test_a_plan_for_several_releases_survives_the_file(many: pbdp.Plan, tmp_path
         ({"sensitivity": 4, "releases": 2, "delta": 0.03}, 2.76),
     ],
 )
-def test_a_table_that_saves_much_is_taken_unasked(asked: dict[str, Any], most: float, tmp_path: Path) -> None:
+def test_a_free_form_that_saves_is_taken_unasked(asked: dict[str, Any], most: float, tmp_path: Path) -> None:
     usual = {"within": 5, "confidence": 0.9, "delta": 1e-6, "integer": True}
     plan = pbdp.plan(**(usual | asked))
     assert plan.mechanism.name == "free form"
@@ -72,9 +72,9 @@ def test_a_table_that_saves_much_is_taken_unasked(asked: dict[str, Any], most: f
 
 
 @pytest.mark.parametrize(
-    "asked", [{"releases": 1}, {"releases": 100}, {"releases": 12, "families": ("huber",)}]
+    "asked", [{"releases": 1}, {"releases": 2}, {"releases": 12, "families": ("huber",)}]
 )
-def test_a_table_that_saves_little_or_is_not_wanted_is_not_taken(asked: dict[str, Any]) -> None:
+def test_a_free_form_that_saves_nothing_or_is_not_wanted_is_not_taken(asked: dict[str, Any]) -> None:
     plan = pbdp.plan(within=20, confidence=0.9, sensitivity=1, delta=1e-6, integer=True, **asked)
     assert plan.mechanism.name != "free form"
 

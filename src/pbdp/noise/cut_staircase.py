@@ -10,17 +10,15 @@ import numpy as np
 
 from pbdp.errors import InputError
 from pbdp.noise.family import Family
-from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel
-from pbdp.noise.table import TableKernel
+from pbdp.noise.kernel import Array
+from pbdp.noise.table import EXACTLY_ADDED, MadeOfTable, TableKernel
 from pbdp.parameters import non_negative, positive, whole
 
 LARGEST_SUPPORT = 1 << 25
-# Longer laws are added up step by step, and drawn without further sums: those of so many points take seconds.
-LONG = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CutStaircase(LatticeKernel):
+class CutStaircase(MadeOfTable):
     """Noise on whole numbers: a plateau, `levels` steps of `width` points, each e^-loss times the one before.
 
     One more step of relative height `end` closes the law on either side. A plateau of an even number of
@@ -74,40 +72,13 @@ class CutStaircase(LatticeKernel):
     def _points(self) -> int:
         return self.plateau + 2 * self.width * (self.levels + 1)
 
-    def reach(self, tail: float) -> int:
-        """As for every kernel; of a long law all that there is, which is no less."""
-        if self._points <= LONG:
-            return super(CutStaircase, self).reach(tail)
-        return self.width * (self.levels + 1) + self.plateau // 2
-
-    def masses(self, reach: int) -> Array:
-        """Masses at -reach..reach."""
-        if self._points <= LONG:
-            return super(CutStaircase, self).masses(reach)
-        return self._table.masses(reach)
-
-    def log_density(self, x: ArrayLike) -> Array:
-        return self._table.log_density(x)
-
-    def cdf(self, x: ArrayLike) -> Array:
-        return self._table.cdf(x)
-
-    def survival(self, x: ArrayLike) -> Array:
-        return self._table.survival(x)
-
-    def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
-        return self._table.mass(low, high)
-
-    def largest_loss(self, shift: float) -> float:
-        return self._table.largest_loss(shift)
-
 
 @lru_cache(maxsize=4)
 def _tabulated(law: CutStaircase) -> TableKernel:
     heights = np.append(np.exp(-law.loss * np.arange(1, law.levels + 1)), law.end)
     side = np.repeat(heights, law.width)
     row = np.concatenate([side[::-1], np.ones(law.plateau), side])
-    long = len(row) > LONG
+    long = len(row) > EXACTLY_ADDED
     row /= math.fsum(heights) * 2 * law.width + law.plateau if long else math.fsum(row)
     return TableKernel.of_row(row, start=-len(side) - law.plateau // 2)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -188,18 +189,46 @@ class TableKernel(_KeepsSums):
         return 0.0 if shift == 0 else math.inf
 
 
+class MadeOfTable(LatticeKernel):
+    """A law that a few parameters tell, whose figures are those of the table that they make."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def _table(self) -> TableKernel:
+        """The table; kept, as it is asked for again and again."""
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return self._table.support
+
+    def reach(self, tail: float) -> int:  # noqa: ARG002 - the same for every tail
+        """All that there is, which misses nothing."""
+        return int(max(map(abs, self.support)))
+
+    def masses(self, reach: int) -> Array:
+        return self._table.masses(reach)
+
+    def log_density(self, x: ArrayLike) -> Array:
+        return self._table.log_density(x)
+
+    def cdf(self, x: ArrayLike) -> Array:
+        return self._table.cdf(x)
+
+    def survival(self, x: ArrayLike) -> Array:
+        return self._table.survival(x)
+
+    def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
+        return self._table.mass(low, high)
+
+    def largest_loss(self, shift: float) -> float:
+        return self._table.largest_loss(shift)
+
+
 LINEAR_PROGRAM = Family(
     name="linear program",
     rank=8,
     law=TableKernel,
     character="is what the linear program over all noise laws gives",
-)
-
-# The table is long, and so is the plan file: unless asked for by name it is tried for several releases only,
-# and has to save enough.
-FREE_FORM = Family(
-    name="free form",
-    rank=9,
-    law=TableKernel,
-    character="was optimized point by point for this number of releases",
 )

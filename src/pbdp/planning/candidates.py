@@ -16,9 +16,10 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.weights import CENTER_SHARE, TOTAL
 from pbdp.noise.cut_staircase import CUT_STAIRCASE, CutStaircase
 from pbdp.noise.family import BEYOND, Goal, Problem, Shapes, known_families
+from pbdp.noise.free_form import FREE_FORM, FreeForm
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.staircase import STAIRCASE
-from pbdp.noise.table import FREE_FORM, LINEAR_PROGRAM, TableKernel
+from pbdp.noise.table import LINEAR_PROGRAM, TableKernel
 from pbdp.planning.certificate import WORTH
 from pbdp.planning.limit.closed_form import RESERVE, Question
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels, staircase_epsilon
@@ -29,8 +30,6 @@ BOOSTED = "boosted "
 # Points of a linear program that HiGHS solves in well under a second; its table saves up to 4 % at a delta of
 # a hundredth, and less than 1 % below the least delta.
 LARGEST_PROGRAM, LEAST_DELTA = 48, 5e-3
-# Points of a region up to which a free-form law is fitted point by point.
-MOST_POINTS = 1 << 14
 Found = tuple[LatticeKernel, int] | None
 
 
@@ -125,8 +124,7 @@ def _cut_staircase(problem: Problem, delta: float) -> Found:
     kernel = CutStaircase(
         loss=epsilon, width=question.sensitivity, plateau=question.central_points, levels=levels, end=end
     )
-    first, last = (int(point) for point in kernel.support)
-    return kernel, -problem.below - (last - first + 1 - question.points) // 2 - first
+    return _in_region(problem, kernel)
 
 
 def _linear_program(problem: Problem, delta: float) -> Found:
@@ -144,19 +142,20 @@ def _linear_program(problem: Problem, delta: float) -> Found:
 
 
 def _free_form(problem: Problem, delta: float) -> Found:
-    """The table for this number of releases; none for a region with fewer values than the sensitivity.
-
-    Nor for a joint confidence of so many numbers that floats do not tell half of what each may miss.
-    """
+    """The law for several releases, if the region has room for one step."""
     goal, points = problem.goal, problem.below + problem.above + 1
-    if not goal.sensitivity <= points <= MOST_POINTS or (1 + goal.confidence) / 2 == 1:
+    if not goal.sensitivity <= points or (1 + goal.confidence) / 2 == 1:
         return None
     from pbdp.planning.free_form import free_form_law
 
-    law = free_form_law(
-        problem.below, problem.above, goal.confidence, goal.sensitivity, delta, releases=goal.releases
-    )
-    return TableKernel(probabilities=law.masses, start=law.start, label=FREE_FORM.name), 0
+    return _in_region(problem, free_form_law(_question(problem, delta), goal.releases))
+
+
+def _in_region(problem: Problem, kernel: CutStaircase | FreeForm) -> Found:
+    """The kernel with the middle of its plateau moved to that of the region."""
+    first, last = (int(point) for point in kernel.support)
+    points = problem.below + problem.above + 1
+    return kernel, -problem.below - (last - first + 1 - points) // 2 - first
 
 
 _TABLES: dict[str, Callable[[Problem, float], Found]] = {

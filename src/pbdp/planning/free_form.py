@@ -21,37 +21,40 @@ best, if the order is the right one; orders are compared by the epsilon of all r
 the second derivative of q f(p/q) is q u² f''(u) (x_p - x_q)² with u = p/q. Levels pair only with the next
 one, so the matrix is that of a chain of springs: the force on a spring is the sum of the loads on one side of
 it, and a Newton step is two running sums. One multiplier keeps the mass of the region.
+
+**Wide regions.** With J levels a loss is about 1/J of what a whole width would lose, and where that is little,
+(1 - e^(eps-L))+ is about (eps - L)+: what counts is the losses times J, at delta times J. So more than
+`MOST_LEVELS` levels lie on a curve through as many that are found for a region of so many sensitivities.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import pair_release
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.noise.free_form import FreeForm
 from pbdp.noise.kernel import Array
 from pbdp.parameters import whole
 from pbdp.planning.limit.closed_form import RESERVE, Question
 from pbdp.planning.limit.cut_staircase import staircase_epsilon
-from pbdp.planning.limit.linear_program import NoiseLaw
 
-# Points beyond which the mass is less than this are left out of the table; one weight of a table is 2^-62.
-NEGLIGIBLE = 2.0**-64
-LARGEST_TABLE = 100_000
+# Levels that are found one by one: a loss is then a hundredth or so of what a whole width would lose.
+MOST_LEVELS = 256
 # Exponents larger than this are not taken: e^700 is the largest double, and moments are products of two.
 LARGEST_EXPONENT = 300.0
 # Newton's method ends with changes of the levels that are below the digits of their moment.
 CLOSE, MOST_STEPS = 1e-8, 60
 # A moment is a sum of doubles: changes below this part of it are rounding.
 ROUNDING = 1e-12
-# Orders less one that are looked at, times the one that Gaussian noise would call for, and then, closer and
-# closer, beside the best. Near it the composed epsilon is flat.
-ORDERS = 2.0 ** np.arange(5, -7, -1)
-BESIDE = 2.0 ** (1 / 2.0 ** np.arange(1, 4))
+# Orders less one are looked at in units of the one that Gaussian noise would call for: powers of 2 to this
+# part, of which so many lie on either side. Near the best the composed epsilon is flat.
+PARTS, FURTHEST = 8, 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +108,18 @@ class Layout:
         second = np.concatenate([far, near, [outer, inner, *still]])
         return first / math.fsum(first), second / math.fsum(second)
 
-    def masses(self, levels: Array) -> Array:
-        """The table, symmetric, up to where less than `NEGLIGIBLE` mass is left; adds up to one."""
-        p, d, missed = np.exp(levels), self.question.sensitivity, 1 - self.question.confidence
-        ratio = self.beyond / (p[-1] + self.beyond)
-        more = math.ceil(max(math.log(NEGLIGIBLE / missed) / math.log(ratio), 1.0))
-        size = self.question.points + 2 * more * d
-        if size > LARGEST_TABLE:
-            raise CannotCertifyError(
-                f"A free-form table would have {size:,} values, more than {LARGEST_TABLE:,}. "
-                "Use a coarser step."
-            )
-        side = np.repeat(np.concatenate([p[1:], p[-1] * ratio ** np.arange(1.0, more + 1)]), d)
-        row = np.concatenate([side[::-1], np.full(self.question.central_points, p[0]), side])
-        return np.asarray(row / math.fsum(row))
+    def law(self, levels: Array) -> FreeForm:
+        """The noise with these levels, or with a curve through them where the question has more."""
+        steps = self.question.whole_steps
+        curve = np.interp(np.arange(steps + 1.0), np.linspace(0.0, steps, len(levels)), levels)
+        last = math.exp(float(self.normalized(curve)[-1]))
+        return FreeForm(
+            plateau=self.question.central_points,
+            width=self.question.sensitivity,
+            steps=steps,
+            heights=tuple((levels[1:] - levels[0]).tolist()),
+            fall=math.log1p(last / self.beyond),
+        )
 
 
 def moment(layout: Layout, order: float, levels: Array) -> float:
@@ -178,60 +179,54 @@ def _newton_step(layout: Layout, order: float, levels: Array) -> Array:
     return by_gradient + multiplier * by_mass
 
 
-def free_form_law(
-    below: int,
-    above: int,
-    confidence: float,
-    sensitivity: int,
-    delta: float,
-    *,
-    releases: int,
-) -> NoiseLaw:
-    """The law with the least total epsilon that was found, symmetric about the middle of the region.
-
-    Noise within [-below, above] has probability `confidence` and a reserve for rounding. The epsilon that
-    comes with the law is no guarantee: that is the one certified for its integer weights.
-    """
-    raised = min(confidence + RESERVE, (1 + confidence) / 2)
-    question = Question.about(below, above, raised, sensitivity, delta)
+def free_form_law(question: Question, releases: int) -> FreeForm:
+    """The law with the least total epsilon that was found, symmetric about the middle of the region."""
     whole("releases", releases)
-    if delta <= 0:
+    if question.delta <= 0:
         raise CannotCertifyError("A finite table has no epsilon at delta 0. Use a delta above 0.")
-    epsilon, masses = _best_order(Layout(question), releases)
-    start = -below - (len(masses) - question.points) // 2
-    return NoiseLaw(start=start, masses=masses, epsilon=epsilon)
+    steps = question.whole_steps
+    if steps <= MOST_LEVELS:
+        return Layout(question).law(_best_levels(Layout(question), releases))
+    alike = replace(
+        question,
+        points=2 * MOST_LEVELS + 1,
+        sensitivity=1,
+        delta=min(question.delta * steps / MOST_LEVELS, 0.5),
+    )
+    return Layout(question).law(_best_levels(Layout(alike), releases))
 
 
-def _best_order(layout: Layout, releases: int) -> tuple[float, Array]:
-    """The best law among those of least moment and the even staircase, which is the limit of large orders."""
+def _best_levels(layout: Layout, releases: int) -> Array:
+    """The best levels among those of least moment and the even staircase, which is the limit of large orders.
+
+    Epsilon falls and rises once with the order: the distances that are looked at from the best are halved.
+    """
     delta, even = layout.question.delta, layout.even_levels()
-    masses = layout.masses(even)  # a table that is too large is refused before the search
+    release = partial(pair_release, one_way=True)
 
     def epsilon_of(levels: Array) -> float:
         """Total epsilon of all releases; infinite for levels that rise outwards, which are of no use."""
         if np.any(np.diff(levels) > 0):
             return math.inf
-        release = pair_release(*layout.neighbors(levels), one_way=True)
-        return compose([(release, releases)]).upper_epsilon_at(delta)
+        return compose([(release(*layout.neighbors(levels)), releases)]).upper_epsilon_at(delta)
 
-    epsilon = epsilon_of(even)
-    if len(even) == 1 or epsilon == 0:
-        return epsilon, masses
+    least = epsilon_of(even)
+    if len(even) == 1 or least == 0:
+        return even
     loss = float(even[0] - even[1])
     guess = math.sqrt(2 * math.log(1 / delta) / releases) / loss
-    best, at = even, guess
+    found = {FURTHEST + 1: (least, even)}
 
-    def look(excess: float) -> None:
-        nonlocal epsilon, best, at
-        levels = least_moment(layout, 1 + min(excess, LARGEST_EXPONENT / loss), best)
-        found = epsilon_of(levels)
-        if found < epsilon:
-            epsilon, best, at = found, levels, excess
+    def epsilon_at(place: int) -> float:
+        if place not in found:
+            order = 1 + min(guess * 2 ** (place / PARTS), LARGEST_EXPONENT / loss)
+            nearest = min(found, key=lambda known: abs(known - place))
+            levels = least_moment(layout, order, found[nearest][1])
+            found[place] = epsilon_of(levels), levels
+        return found[place][0]
 
-    for factor in ORDERS:
-        look(guess * float(factor))
-    for factor in BESIDE:
-        middle = at
-        look(middle * float(factor))
-        look(middle / float(factor))
-    return epsilon, layout.masses(best)
+    center, step = 0, PARTS
+    while step:
+        best = min((center, center - step, center + step), key=epsilon_at)
+        center, step = best, step // 2 if best == center or abs(best) > FURTHEST else step
+    return min(found.values(), key=lambda entry: entry[0])[1]

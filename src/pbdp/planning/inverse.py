@@ -21,7 +21,7 @@ from pbdp.parameters import positive
 from pbdp.planning.grids import FINE
 from pbdp.planning.limit.closed_form import RESERVE
 from pbdp.planning.plan import Plan
-from pbdp.root_finding import between
+from pbdp.root_finding import least_enough, least_whole
 
 # How close (relative) the factor of several widths comes to the least one: an epsilon is spent but for that.
 CLOSE = 2e-3
@@ -78,21 +78,20 @@ class Search(Generic[Asked, Found]):
             return math.inf
 
     def least(
-        self,
-        start: float,
-        *,
-        close: float,
-        beside: float = 1.02,
-        most: float = math.inf,
-        spare: float = 0.0,
-        whole: bool = False,
+        self, start: float, *, close: float, beside: float = 1.02, most: float = math.inf, spare: float = 0.0
     ) -> Found:
-        """The plan of the least x that costs no more than epsilon; its terms are those of `between`."""
-        found = between(self.beyond, start, close=close, beside=beside, most=most, spare=spare, whole=whole)[
-            1
-        ]
-        if math.isfinite(found):
-            return self.planned(found)
+        """The plan of the least x that costs no more than epsilon; its terms are those of `least_enough`."""
+        return self._found(
+            least_enough(self.beyond, start, close=close, beside=beside, most=most, spare=spare)
+        )
+
+    def least_whole(self, start: float, most: float) -> Found:
+        """The same for the least whole number from 1 on."""
+        return self._found(least_whole(self.beyond, start, most))
+
+    def _found(self, x: float | None) -> Found:
+        if x is not None and math.isfinite(x):
+            return self.planned(x)
         if not self.known:
             raise self.reasons[0]
         least = epsilon_text(min(found.epsilon for _, found in self.known))
@@ -143,10 +142,10 @@ def narrowest_width(
     laplace = -math.log(max(1 - requirement.confidence_each, RESERVE)) * requirement.releases / epsilon
     first = min(laplace * requirement.sensitivity, widths.widest)
     if widths.whole:
-        first = max(float(round(first)), 1.0)
-    start = min(search.start(first), widths.widest)
+        return search.least_whole(search.start(max(float(round(first)), 1.0)), widths.widest)
     # half a step of a grid: costs do not tell closer widths apart
-    return search.least(start, close=0.5 / FINE, most=widths.widest, whole=widths.whole)
+    start = min(search.start(first), widths.widest)
+    return search.least(start, close=0.5 / FINE, most=widths.widest)
 
 
 def narrowest(

@@ -16,7 +16,8 @@ from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.huber import HUBER
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.staircase import STAIRCASE
-from pbdp.noise.table import FREE_FORM, LINEAR_PROGRAM
+from pbdp.noise.free_form import FREE_FORM
+from pbdp.noise.table import LINEAR_PROGRAM
 from pbdp.planning.candidates import BOOSTED, moving_candidates, ranged_candidates
 from pbdp.planning.certificate import (
     TIE,
@@ -34,6 +35,7 @@ from pbdp.planning.plan import Plan, plan_of
 
 _ONE_RELEASE = (LAPLACE.name, STAIRCASE.name, CUT_STAIRCASE.name, LINEAR_PROGRAM.name)
 _SEVERAL_RELEASES = (LAPLACE.name, STAIRCASE.name, GAUSSIAN.name, HUBER.name, FREE_FORM.name)
+_FREE = (LAPLACE.name, STAIRCASE.name, FREE_FORM.name)
 _RENYI = (LAPLACE.name, STAIRCASE.name, GAUSSIAN.name, HUBER.name)
 
 
@@ -47,12 +49,14 @@ def usual_families(requirement: Requirement) -> tuple[str, ...]:
     """The laws that may have the least loss.
 
     For one release at a delta far below what may be off, the aligned staircase is the best of all noise
-    (`limit.closed_form`), and at larger deltas one that ends. Boosted laws gain where the width is below the
-    sensitivity, and at any width in Rényi's measure.
+    (`limit.closed_form`), and at larger deltas one that ends. For several releases free form is the best of
+    what has room for one of its steps. Boosted laws gain where the width is below the sensitivity, and at any
+    width in Rényi's measure.
     """
     each = requirement.each
     if each.releases > 1:
-        return _families(each, _SEVERAL_RELEASES)
+        roomy = each.region.follows_answer and each.bounds is None and each.region.width >= each.sensitivity
+        return _families(each, _FREE if roomy else _SEVERAL_RELEASES)
     # a decoder keeps the ends of noise, so that Huber noise spends a large delta better than Laplace noise
     decoded = each.region.per_answer or each.bounds is not None
     return _families(each, (*_ONE_RELEASE, HUBER.name) if decoded else _ONE_RELEASE)
@@ -87,7 +91,7 @@ def plan_for(
             f"has {rounded_down(reserve)} left for them. Use a larger reserve, or a budget of a larger delta."
         )
     chosen = simplest(
-        cheapest(ranked, lambda entry: entry.certificate.epsilon, lambda entry: _is_plain(requirement, entry))
+        cheapest(ranked, lambda entry: entry.certificate.epsilon, lambda entry: is_payable(requirement, entry.design))
     )
     return plan_of(requirement, with_reached(requirement, chosen))
 
@@ -146,13 +150,6 @@ def designs_for(requirement: Requirement, families: tuple[str, ...]) -> Iterator
             from pbdp.planning.boosted_laws import per_answer_candidates
 
             yield from per_answer_candidates(grid, region, goal, boosted)
-
-
-def _is_plain(requirement: Requirement, entry: Certified) -> bool:
-    """Whether budgets pay for the noise without its ends, and a formula tells it."""
-    design = entry.design
-    told = isinstance(design, Design) and design.kernel.family != FREE_FORM.name
-    return told and is_payable(requirement, design)
 
 
 def _why(requirement: Requirement, families: tuple[str, ...] | None, reasons: list[str]) -> str:

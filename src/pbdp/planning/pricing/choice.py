@@ -18,12 +18,13 @@ from pbdp.digits import percent_down
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
+from pbdp.noise.free_form import FREE_FORM
 from pbdp.planning.certificate import certified
 from pbdp.planning.plan import Plan, plan_of
-from pbdp.planning.planner import certified_laws, plan_for
+from pbdp.planning.planner import certified_laws, joint_families, plan_for
 from pbdp.planning.pricing.priced import Priced
 from pbdp.planning.pricing.terms import Amounts, Price, Terms, amount_name
-from pbdp.root_finding import between, least_whole
+from pbdp.root_finding import least_enough, least_whole
 
 # Laws are also looked for as if so many releases were made.
 MANY = 100
@@ -122,8 +123,11 @@ class Affordable:
                 made[x] = None
             return 1.0 if made[x] is None else -1.0
 
-        found = between(short, most, close=TOLERANCE, beside=2.0, most=most, whole=whole)[1]
-        plan = made.get(found)
+        if whole:
+            found: float | None = least_whole(short, most, most)
+        else:
+            found = least_enough(short, most, close=TOLERANCE, beside=2.0, most=most)
+        plan = None if found is None else made.get(found)
         if plan is None:
             raise CannotCertifyError(f"Even {easiest} costs more than {self.limit}. Allow more.")
         return plan
@@ -173,7 +177,9 @@ def laws_for_many(requirement: Requirement, families: tuple[str, ...] | None) ->
     if not seen[0].follows_answer or requirement.releases > 1:
         return ()
     try:
-        many = certified_laws(replace(requirement, releases=MANY), families)
+        many = certified_laws(
+            replace(requirement, releases=MANY), families or (*joint_families(requirement), FREE_FORM.name)
+        )
     except CannotCertifyError:
         return ()
     designs = [entry.design for entry in many]
