@@ -62,9 +62,10 @@ def between(
 ) -> tuple[float, float]:
     """low < high with short(low) > 0 >= short(high), a factor of 1 + `close` apart at most; `short` falls.
 
-    `low` is 0 if every x > 0 that was looked at is enough, `high` infinite if none is. From `start` on steps grow until the root lies between two of them; on the
-    logarithm of x Chandrupatla's rule (1997) closes in: inverse quadratic interpolation where three points
-    allow it, halves elsewhere. That ends as soon as short(high) is at least -`spare`.
+    `low` is 0 if every x > 0 that was looked at is enough, `high` infinite if none is. From `start` on steps
+    grow until the root lies between two of them; on the logarithm of x Chandrupatla's rule (1997) closes in:
+    inverse quadratic interpolation where three points allow it, halves elsewhere. That ends as soon as
+    short(high) is at least -`spare`.
     """
     low, high = (0.0, math.inf), (math.inf, -math.inf)
     x, factor, edge = start, beside, math.sqrt(1 + close / 8)

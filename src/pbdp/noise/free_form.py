@@ -10,7 +10,6 @@ import numpy as np
 
 from pbdp.errors import InputError
 from pbdp.noise.family import Family
-from pbdp.noise.kernel import Array
 from pbdp.noise.table import EXACTLY_ADDED, MadeOfTable, TableKernel
 from pbdp.parameters import finite, positive, whole
 

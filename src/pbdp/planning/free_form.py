@@ -41,7 +41,7 @@ from pbdp.errors import CannotCertifyError, InputError
 from pbdp.noise.free_form import FreeForm
 from pbdp.noise.kernel import Array
 from pbdp.parameters import whole
-from pbdp.planning.limit.closed_form import RESERVE, Question
+from pbdp.planning.limit.closed_form import Question
 from pbdp.planning.limit.cut_staircase import staircase_epsilon
 
 # Levels that are found one by one: a loss is then a hundredth or so of what a whole width would lose.

@@ -12,11 +12,11 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import BITS, LARGEST_TABLE, TOTAL
 from pbdp.noise.cut_staircase import CUT_STAIRCASE
 from pbdp.noise.family import known_families
+from pbdp.noise.free_form import FREE_FORM
 from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.huber import HUBER
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.staircase import STAIRCASE
-from pbdp.noise.free_form import FREE_FORM
 from pbdp.noise.table import LINEAR_PROGRAM
 from pbdp.planning.candidates import BOOSTED, moving_candidates, ranged_candidates
 from pbdp.planning.certificate import (
@@ -91,7 +91,11 @@ def plan_for(
             f"has {rounded_down(reserve)} left for them. Use a larger reserve, or a budget of a larger delta."
         )
     chosen = simplest(
-        cheapest(ranked, lambda entry: entry.certificate.epsilon, lambda entry: is_payable(requirement, entry.design))
+        cheapest(
+            ranked,
+            lambda entry: entry.certificate.epsilon,
+            lambda entry: is_payable(requirement, entry.design),
+        )
     )
     return plan_of(requirement, with_reached(requirement, chosen))
 
