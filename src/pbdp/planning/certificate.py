@@ -48,7 +48,7 @@ WORTH = 0.01
 TIE = 1e-4
 # Whole widths that hold as many multiples of a step are told apart by this part of what may be missed: far
 # above what a composition is off by, far below what anyone sees.
-HAIR = 2.0**-20
+HAIR = 2.0**-14
 # An epsilon of no more than this is none for all purposes.
 NO_LOSS = 1e-9
 

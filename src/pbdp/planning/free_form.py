@@ -22,9 +22,9 @@ the second derivative of q f(p/q) is q u² f''(u) (x_p - x_q)² with u = p/q. Le
 one, so the matrix is that of a chain of springs: the force on a spring is the sum of the loads on one side of
 it, and a Newton step is two running sums. One multiplier keeps the mass of the region.
 
-**Wide regions.** With J levels a loss is about 1/J of what a whole width would lose, and where that is little,
-(1 - e^(eps-L))+ is about (eps - L)+: what counts is the losses times J, at delta times J. So more than
-`MOST_LEVELS` levels lie on a curve through as many that are found for a region of so many sensitivities.
+**Wide regions.** With J levels a loss is about 1/J of what a whole width would lose, and where that is
+little, (1 - e^(eps-L))+ is about (eps - L)+: what counts is the losses times J, at delta times J. So more
+than `MOST_LEVELS` levels lie on a curve through as many, found for a region of so many sensitivities.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MOST_LEVELS = 256
 # Exponents larger than this are not taken: e^700 is the largest double, and moments are products of two.
 LARGEST_EXPONENT = 300.0
 # Newton's method ends with changes of the levels that are below the digits of their moment.
-CLOSE, MOST_STEPS = 1e-8, 60
+CLOSE, MOST_STEPS = 1e-11, 60
 # A moment is a sum of doubles: changes below this part of it are rounding.
 ROUNDING = 1e-12
 # Orders less one are looked at in units of the one that Gaussian noise would call for: powers of 2 to this
