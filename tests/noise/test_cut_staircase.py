@@ -42,7 +42,7 @@ def test_impossible_shapes_are_refused(change: dict[str, float]) -> None:
 def test_a_long_law_is_the_same_law(monkeypatch: pytest.MonkeyPatch) -> None:
     law = CutStaircase(loss=0.3, width=7, plateau=9, levels=20, end=1e-3)
     points, reach = law.masses(law.reach(0.0)), law.reach(0.0)
-    monkeypatch.setattr(cut_staircase, "LONG", 0)
+    monkeypatch.setattr(cut_staircase, "EXACTLY_ADDED", 0)
     cut_staircase._tabulated.cache_clear()
     assert law.reach(2.0**-62) == reach
     assert np.allclose(law.masses(reach), points, rtol=1e-13, atol=0)
