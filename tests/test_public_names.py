@@ -18,7 +18,7 @@ import pytest
 
 import pbdp
 import pbdp.tables
-from pbdp.tables.measures import Measure
+from pbdp.tables.measure import Measure
 
 MODULES = (pbdp, pbdp.tables)
 # Made by functions and methods that are documented; nobody makes them by hand.

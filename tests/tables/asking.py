@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pbdp.tables import Query
-from pbdp.tables.measures import Measure
+from pbdp.tables.measure import Measure
 from pbdp.tables.numbers import Number
 
 KEYS = ["a", "b", "c"]
 
 
-def query(measures: list[Measure], **changes: Any) -> Query:
+def query(measures: Sequence[Measure], **changes: Any) -> Query:
     """Three public groups; people count in all of them, with two rows in each; no word on whom bounds cut."""
     settings: dict[str, Any] = {
         "unit": "who",

@@ -11,10 +11,10 @@ import pickle
 import pytest
 
 from pbdp.tables import Query, TablePlan
-from pbdp.tables import plan as plan_module
+from pbdp.tables import planning as planning_module
 
 _PLANS: dict[bytes, TablePlan] = {}
-_plan_table = plan_module.plan_table
+_plan_table = planning_module.plan_table
 
 
 def _remembered(query: Query) -> TablePlan:
@@ -27,4 +27,4 @@ def _remembered(query: Query) -> TablePlan:
 @pytest.fixture(autouse=True)
 def planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """For the tests of a module, or of a folder, that imports this."""
-    monkeypatch.setattr(plan_module, "plan_table", _remembered)
+    monkeypatch.setattr(planning_module, "plan_table", _remembered)

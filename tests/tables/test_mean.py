@@ -51,7 +51,7 @@ def test_an_interval_holds_every_mean_that_its_sum_and_count_allow() -> None:
         Intervals(low=sums - 8, high=sums + 8, confidence=0.99),
         Intervals(low=counts - 3, high=counts + 3, confidence=0.98),
     ]
-    mean, low, high, confidence = measure.estimate(asked, list(zip((sums, counts), around, strict=True)))
+    mean, low, high, confidence = measure.worst_case(asked, list(zip((sums, counts), around, strict=True)))
     assert 0.97 < confidence < 0.99 * 0.98
     possible = np.maximum(counts + rng.choice([-3.0, 3.0, 0.0, 1.2], size), 1.0)
     true = middle + (sums + rng.choice([-8.0, 8.0, 0.0, 2.5], size)) / possible
@@ -65,6 +65,6 @@ def test_a_group_without_a_count_has_no_mean() -> None:
     measure = Mean(column="x", low=0, high=10, count_within=3)
     zero, one = np.zeros(1), np.ones(1)
     wide = Intervals(low=-one, high=one, confidence=0.9)
-    mean, low, high, _ = measure.estimate(query([measure]), [(one, wide), (zero, wide)])
+    mean, low, high, _ = measure.worst_case(query([measure]), [(one, wide), (zero, wide)])
     assert np.isnan(mean[0])
     assert (low[0], high[0]) == (4.0, 6.0)

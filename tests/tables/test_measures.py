@@ -14,7 +14,8 @@ from pbdp.release.intervals import Intervals
 from pbdp.tables import Count, Mean, People, Query, Sum
 from pbdp.tables.bounded import Value
 from pbdp.tables.expressions.tree import Call, Column, Expression
-from pbdp.tables.measures import Measure
+from pbdp.tables.measure import Measure
+from pbdp.tables.measures import Single
 from pbdp.tables.numbers import Quantity, numbers_of
 from tests.tables.asking import query, width
 
@@ -78,7 +79,8 @@ def test_measures_know_themselves(
 @pytest.mark.parametrize(("measure", "least"), [(Count(within=5), 0.0), (SUM, -7.0)])
 def test_intervals_end_where_the_truth_must(measure: Measure, least: float) -> None:
     found = Intervals(low=np.array([-7.0, 3.0]), high=np.array([-2.0, 9.0]), confidence=0.9)
-    values, low, high, confidence = measure.estimate(query([measure]), [(np.array([-4, 6]), found)])
+    plan = query([measure]).plan()
+    values, low, high, confidence = measure.estimate(plan, [(np.array([-4, 6]), found)])
     assert values.tolist() == [-4, 6]
     assert low.tolist() == [least, 3.0]
     assert high.tolist() == [max(least, -2.0), 9.0]
@@ -86,7 +88,7 @@ def test_intervals_end_where_the_truth_must(measure: Measure, least: float) -> N
 
 
 @dataclass(frozen=True, kw_only=True)
-class Squares(Measure):
+class Squares(Single):
     """The sum of the squares of a column of numbers up to 10 in size: of a column that is its own."""
 
     kind: ClassVar[str] = "squares"

@@ -17,7 +17,7 @@ from pbdp.errors import ContradictionError, InputError
 from pbdp.report.words.tables import table_words
 from pbdp.tables import Count, Mean, People, Query, Sum, verify_manifest
 from pbdp.tables.manifest import column_notes
-from pbdp.tables.measures import Measure
+from pbdp.tables.measure import Measure
 from pbdp.tables.query_record import query_from_record, query_record
 from pbdp.tables.table import ReleasedTable, digest_of
 from pbdp.tables.verify import VerifiedTable

@@ -29,7 +29,7 @@ def covered(plan: TablePlan, truths: tuple[float, float], ratio: float) -> float
         table = design.table_at(0.0)
         noise = rng.choice(table.values(), DRAWS, p=table.probabilities()) * design.grid.step
         released.append((np.round(truth / design.grid.step) * design.grid.step + noise, NONE))
-    _, low, high, confidence = measure.told(plan, released)
+    _, low, high, confidence = measure.estimate(plan, released)
     assert confidence == 0.9
     return float(np.mean((low <= ratio) & (ratio <= high)))
 

@@ -34,7 +34,7 @@ def test_the_interval_holds_every_quotient_of_the_two() -> None:
         (sums.mean(axis=1), Intervals(low=sums[:, 0], high=sums[:, 1], confidence=0.98)),
         (below.mean(axis=1), Intervals(low=below[:, 0], high=below[:, 1], confidence=0.98)),
     ]
-    value, low, high, confidence = ratio.estimate(asked, released)
+    value, low, high, confidence = ratio.worst_case(asked, released)
     assert confidence == pytest.approx(0.98**2)
     for row in range(40):
         for total in np.linspace(sums[row, 0], sums[row, 1], 7):
@@ -48,7 +48,7 @@ def test_the_interval_holds_every_quotient_of_the_two() -> None:
 def test_nothing_is_known_where_the_lower_sum_may_be_zero() -> None:
     ratio = Ratio(**RATIO, **WIDE)
     released = [(np.array([5.0]), intervals([1.0], [9.0])), (np.array([0.0]), intervals([-3.0], [3.0]))]
-    value, low, high, _ = ratio.estimate(query([ratio]), released)
+    value, low, high, _ = ratio.worst_case(query([ratio]), released)
     assert math.isnan(value[0])
     assert (low[0], high[0]) == (pytest.approx(1 / 3, rel=1e-12), math.inf)
 

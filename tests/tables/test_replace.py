@@ -12,7 +12,7 @@ import pytest
 
 from pbdp.tables import Count, Mean, Query, Sum, verify_manifest
 from pbdp.tables.manifest import laws_record
-from pbdp.tables.measures import Measure
+from pbdp.tables.measure import Measure
 from pbdp.tables.verify.plan import check_laws
 
 Losses = tuple[np.ndarray[Any, Any], float]

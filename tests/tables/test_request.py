@@ -19,7 +19,8 @@ from pbdp.cli.tables.query_file import settings_from
 from pbdp.errors import InputError
 from pbdp.settings import WHOLE, request, setting
 from pbdp.tables import Count, Mean, People, Query, Ratio, Selection, Sum, Top
-from pbdp.tables.query_record import KINDS, measure_from_record, query_record
+from pbdp.tables.measures import KINDS
+from pbdp.tables.query_record import measure_from_record, query_record
 from pbdp.tables.request import PEOPLE, QueryRequest
 
 ASKED: dict[str, Any] = {

@@ -97,6 +97,16 @@ class FixedPoint:
         """The middle of the bounds, which means are counted from, in steps."""
         return (self.low_steps + self.high_steps) // 2
 
+    @property
+    def middle(self) -> float:
+        """The middle of the bounds."""
+        return self.middle_steps * self.step
+
+    @property
+    def furthest(self) -> float:
+        """How far a value, and so a mean, can be from the middle."""
+        return max(self.high_steps - self.middle_steps, self.middle_steps - self.low_steps) * self.step
+
     def steps_of(self, value: float) -> int:
         """floor(value / step + 1/2) of a clamped value, in the doubles that engines use."""
         return math.floor(min(max(value, self.low), self.high) * self.per_unit + 0.5)

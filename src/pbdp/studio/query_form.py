@@ -21,7 +21,7 @@ from pbdp.settings import Setting, renamed
 from pbdp.studio.code_to_copy import spelled, toml_text
 from pbdp.studio.form import number_typed
 from pbdp.studio.opened import Opened
-from pbdp.tables.query_record import KINDS
+from pbdp.tables.measures import KINDS
 from pbdp.tables.request import OPEN, QueryRequest
 from pbdp.tables.selection import Selection
 from pbdp.tables.written_keys import NO_KEYS, keys_in_range, keys_written, listed, looked_at, typed

@@ -23,7 +23,7 @@ from pbdp.studio.words import noise_words
 from pbdp.tables.engines.interface import Source, check_columns
 from pbdp.tables.engines.sources import source_of
 from pbdp.tables.groups import derived_columns
-from pbdp.tables.measure_kinds import MEASURES
+from pbdp.tables.measure_request import MEASURES
 from pbdp.tables.numbers import numbers_of
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
@@ -55,7 +55,7 @@ def builder_view(opened: Opened) -> Record:
         "columns": columns,
         "trouble": trouble,
         "kinds": kinds_of_measures(),
-        "titles": {kind: words.title for kind, words in MEASURES.items()},
+        "titles": {kind: made.title for kind, made in MEASURES.items()},
         "form": base.form,
         "fields": [field for field in QueryRequest.form() if field["name"] in base.form],
     }

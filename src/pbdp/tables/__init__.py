@@ -25,16 +25,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from pbdp.tables.measure_kinds import MEASURES
-
 if TYPE_CHECKING:
     from pbdp.tables.engines.files import Csv
     from pbdp.tables.groups import Bins, Keys
-    from pbdp.tables.mean import Mean
     from pbdp.tables.measures import Count, People, Sum
     from pbdp.tables.plan import TablePlan
     from pbdp.tables.query import Query
-    from pbdp.tables.ratio import Ratio
+    from pbdp.tables.quotients import Mean, Ratio
     from pbdp.tables.selection import Selection
     from pbdp.tables.table import ReleasedTable
     from pbdp.tables.top import Top
@@ -59,15 +56,20 @@ __all__ = [
 
 _LATER = {
     "Bins": "groups",
-    "Keys": "groups",
+    "Count": "measures",
     "Csv": "engines.files",
+    "Keys": "groups",
+    "Mean": "quotients",
+    "People": "measures",
     "Query": "query",
+    "Ratio": "quotients",
     "ReleasedTable": "table",
     "Selection": "selection",
+    "Sum": "measures",
     "TablePlan": "plan",
     "Top": "top",
     "verify_manifest": "verify",
-} | {words.made: words.module for words in MEASURES.values()}
+}
 
 
 def __getattr__(name: str) -> object:

@@ -18,7 +18,7 @@ from pbdp.digits import percent_down
 from pbdp.mechanism.design import AnyDesign
 from pbdp.noise.kernel import Array
 from pbdp.release.combination import Term, law_of_sum
-from pbdp.tables.measures import Column, Measure
+from pbdp.tables.measure import Column, Measure
 from pbdp.tables.numbers import TOUCHED, touched_names
 
 if TYPE_CHECKING:

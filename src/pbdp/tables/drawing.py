@@ -12,23 +12,18 @@ from typing import Any
 import numpy as np
 
 from pbdp.errors import PbdpError
-from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
+from pbdp.mechanism.grid import FURTHEST_STEP
 from pbdp.noise.kernel import Array, Index
-from pbdp.planning.plan import Part
 from pbdp.release.keystream import Keystream
 from pbdp.tables.bounded import Aggregates
 from pbdp.tables.engines.interface import Source, check_readable
 from pbdp.tables.keys import KeyTable, key_order, keys_from_record, keys_record
-from pbdp.tables.measures import Column
-from pbdp.tables.numbers import TOUCHED
-from pbdp.tables.plan import TablePlan
-from pbdp.tables.table import typed
+from pbdp.tables.measure import Column
+from pbdp.tables.numbers import TOUCHED, Number, Quantity, typed
+from pbdp.tables.plan import SELECTION, TablePlan
 from pbdp.tables.top import TOP
 
-# Answers are clamped this many steps from zero, which leaves room for the noise; clamping never adds to what
-# one person can change.
-_FURTHEST = FURTHEST_STEP // 2
-# The same for cells of several tables, which are added up.
+# Cells of several tables, which are added up, are clamped this many steps from zero (as `numbers.FURTHEST`).
 _FURTHEST_CELL = FURTHEST_STEP >> 20
 
 
@@ -73,7 +68,9 @@ def draw(plan: TablePlan, source: Source, keystream: Keystream) -> Drawn:
         return of_groups(plan, aggregates, keystream)
     if plan.threshold is None or aggregates.found is None:
         raise AssertionError("groups of the data come with a selection")
-    counts = _noisy(plan.noise.parts[-1], aggregates.people, keystream)
+    part = plan.noise.parts[-1]
+    people = Number(label=SELECTION, quantity=Quantity(of="people", rows=1), requirement=part.requirement)
+    counts = people.drawn(part, aggregates, keystream)
     chosen = np.flatnonzero(counts >= plan.threshold.threshold)
     if plan.top is not None and len(chosen) > plan.top.options:
         # what it is chosen from has no more; the noise of these counts is paid for
@@ -118,7 +115,7 @@ def _drawn(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream:
     return Drawn(
         groups=groups,
         values={
-            number.label: _noisy(part, number.quantity.answers(aggregates), keystream)
+            number.label: number.drawn(part, aggregates, keystream)
             for number, part in zip(plan.numbers, plan.noise.parts, strict=False)
         },
     )
@@ -133,8 +130,7 @@ def _several(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystrea
         for name, rows in strategy.rows_of(quantity, aggregates, partial(_steps, plan)).items():
             values[name] = plan.part(name).releaser.output_steps(rows, keystream)
     if TOUCHED in numbers:
-        answers = numbers[TOUCHED].quantity.answers(aggregates)
-        values[TOUCHED] = _noisy(plan.part(TOUCHED), answers, keystream)
+        values[TOUCHED] = numbers[TOUCHED].drawn(plan.part(TOUCHED), aggregates, keystream)
     return Drawn(groups=groups, values={number.label: values[number.label] for number in plan.numbers})
 
 
@@ -144,18 +140,6 @@ def _steps(plan: TablePlan, name: str, answers: Index | Array) -> Index:
     furthest = _FURTHEST_CELL * part.design.grid.step
     clipped = typed(np.clip(answers, -furthest, furthest), answers.dtype == np.int64)
     return part.releaser.publisher.steps_of(clipped)
-
-
-def _noisy(part: Part, answers: Index | Array, keystream: Keystream) -> Column:
-    """Answers with the noise of their part, drawn from the table that was accounted for."""
-    releaser = part.releaser
-    linear = isinstance(part.design.grid, LinearGrid)
-    if linear or part.requirement.integer:
-        furthest = _FURTHEST * (part.design.grid.step if linear else 1.0)
-        answers = typed(np.clip(answers, -furthest, furthest), answers.dtype == np.int64)
-    steps = releaser.publisher.steps_of(answers)
-    published = releaser.publisher.values_of(releaser.output_steps(steps, keystream))
-    return typed(published, part.requirement.integer)
 
 
 def _spread(aggregates: Aggregates, groups: int) -> Aggregates:

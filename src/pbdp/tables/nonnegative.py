@@ -37,7 +37,7 @@ from pbdp.tables.margins import Margin, Margins, parents, summed
 from pbdp.tables.numbers import worth
 
 if TYPE_CHECKING:
-    from pbdp.tables.measures import Column, Measure
+    from pbdp.tables.measure import Column, Measure
     from pbdp.tables.plan import TablePlan
     from pbdp.tables.query import Query
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.grid import Grid
+from pbdp.mechanism.grid import FURTHEST_STEP, Grid, LinearGrid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
@@ -20,6 +20,7 @@ from pbdp.tables.bounded import Aggregates, Value
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Part
+    from pbdp.release.keystream import Keystream
     from pbdp.tables.query import Query
 
 Of = Literal["people", "rows", "values", "sum", "sum from the middle", "touched"]
@@ -27,6 +28,9 @@ Of = Literal["people", "rows", "values", "sum", "sum from the middle", "touched"
 TOUCHED = "(bounds)"
 # What that may cost beside the rest, as a share of epsilon or so.
 _TOUCHED_SHARE = 0.008
+# Answers are clamped this many steps from zero, which leaves room for the noise; clamping never adds to what
+# one person can change.
+FURTHEST = FURTHEST_STEP // 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +123,23 @@ class Number:
     quantity: Quantity
     requirement: Requirement
     laws: int = 0
+
+    @property
+    def width(self) -> float:
+        """How near it must be, on both sides."""
+        return min(map(float, self.requirement.region.offsets(0.0)))
+
+    def drawn(self, part: Part, aggregates: Aggregates, keystream: Keystream) -> Index | Array:
+        """The numbers of all groups with the noise of a part, from the table that was accounted for."""
+        releaser = part.releaser
+        answers = self.quantity.answers(aggregates)
+        linear = isinstance(part.design.grid, LinearGrid)
+        if linear or part.requirement.integer:
+            furthest = FURTHEST * (part.design.grid.step if linear else 1.0)
+            answers = typed(np.clip(answers, -furthest, furthest), answers.dtype == np.int64)
+        steps = releaser.publisher.steps_of(answers)
+        published = releaser.publisher.values_of(releaser.output_steps(steps, keystream))
+        return typed(published, part.requirement.integer)
 
     def unpaired(self, query: Query) -> Number:
         """The same with noise of any law."""
@@ -261,6 +282,11 @@ def on_whole(width: float, confidence: float) -> tuple[float, float]:
     normal = NormalDist()
     far = normal.inv_cdf((1 + confidence) / 2) * (whole + 0.5) / (width + 0.5)
     return whole, min(2 * normal.cdf(far) - 1, 1 - 1e-9)
+
+
+def typed(numbers: Any, whole: bool) -> Index | Array:
+    """Numbers as 64-bit whole numbers or as doubles."""
+    return np.asarray(numbers, dtype=np.int64) if whole else np.asarray(numbers, dtype=np.float64)
 
 
 def worth(steps: Index | Array, part: Part) -> Index | Array:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from pbdp.digits import delta_text, rounded_up
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
 from pbdp.parameters import with_words
 from pbdp.paying import MEANING, PayingOnce
-from pbdp.planning.inverse import narrowest
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.reported import Reported
-from pbdp.tables.measures import Column, Measure
+from pbdp.tables.measure import Column, Measure
 from pbdp.tables.nonnegative import nonnegative_tables
 from pbdp.tables.numbers import Number, worth
 from pbdp.tables.query import Query
-from pbdp.tables.selection import Threshold, Thresholds
-from pbdp.tables.top import TOP, Choosing, ways_of
+from pbdp.tables.selection import Threshold
+from pbdp.tables.top import TOP, Choosing
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
@@ -30,11 +28,6 @@ if TYPE_CHECKING:
     from pbdp.tables.strategies.strategy import Strategy
     from pbdp.tables.table import ReleasedTable
 
-# The share of delta that pays for groups of one person which a selection publishes. The threshold grows with
-# its logarithm only, and ledgers set little aside for outputs that a neighbor cannot produce.
-SELECTION_SHARE = 0.05
-# The share of an epsilon given that may be left over: each look at other widths is a plan of the whole table.
-SPARE = 5e-3
 # The part of the plan that a selection's threshold has; no measure can have a name like this.
 SELECTION = "(selection)"
 
@@ -45,7 +38,7 @@ class TablePlan(Reported):
 
     A selection's threshold has the last part, and the choice of the `top` groups the one before it. Several
     tables follow from the numbers by `strategies`, one for each label of the measures. `follows` has the
-    measures that follow from two numbers of one column (`centered`), by name, and which these are.
+    measures that follow from two numbers of one column (`pairs`), by name, and which these are.
     """
 
     query: Query
@@ -117,6 +110,20 @@ class TablePlan(Reported):
         """
         return self.noise.part(label)
 
+    def design(self, label: str) -> Design:
+        """The noise of one number, for the number itself.
+
+        `label` is that of a number.
+        """
+        return number_design(self.part(label).design)
+
+    def confidence(self, label: str) -> float:
+        """How often a number is within its width.
+
+        `label` is that of a number.
+        """
+        return self.widths(label, 0)[1] if self.strategies else self.part(label).confidence
+
     def step(self, label: str) -> float:
         """What one step of a number of several tables is worth.
 
@@ -133,7 +140,7 @@ class TablePlan(Reported):
         known = self._found.get((label, which))
         if known is None:
             strategy = self.strategies[label]
-            designs = {name: number_design(self.part(name).design) for name in strategy.parts}
+            designs = {name: self.design(name) for name in strategy.parts}
             measure = next(one for one in self.query.measures if label in one.labels)
             confidence = measure.confidence_each(self.query)
             widths = strategy.widths(designs, which, confidence) * self.step(label)
@@ -218,74 +225,3 @@ class TablePlan(Reported):
             named=None if source is None else SourceName(name=source, version=version),
             **paying,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Groups:
-    """What decides which groups are published: the laws that a selection and the choice of the top may have.
-
-    `missing` is the part of delta that a selection takes.
-    """
-
-    thresholds: Sequence[Threshold] = ()
-    ways: Sequence[Choosing] = ()
-    missing: float = 0.0
-
-    @classmethod
-    def of(cls, query: Query) -> Groups:
-        """Those of a query."""
-        ways = () if query.listed is None else ways_of(query)
-        if query.select is None:
-            return cls(ways=ways)
-        missing = query.delta * SELECTION_SHARE
-        thresholds = Thresholds(
-            selection=query.select,
-            groups=query.groups_touched,
-            missing=missing,
-            delta=query.delta,
-            neighbors=query.neighbors,
-        )
-        return cls(thresholds=thresholds.options(), ways=ways, missing=missing)
-
-    @property
-    def given(self) -> dict[str, list[tuple[Requirement, Design]]]:
-        """The parts of the plan that they are; that of a selection comes last."""
-        rows: dict[str, Sequence[Choosing | Threshold]] = {TOP: self.ways, SELECTION: self.thresholds}
-        return {name: [(one.requirement, one.design) for one in row] for name, row in rows.items() if row}
-
-    def plan(
-        self,
-        query: Query,
-        numbers: tuple[Number, ...],
-        noise: Plan,
-        follows: Mapping[str, tuple[str, str]] | None = None,
-    ) -> TablePlan:
-        """The plan of a table, with those of them that its noise has."""
-        chosen = {part.name: part.design for part in noise.parts}
-        threshold = next((one for one in self.thresholds if one.design == chosen[SELECTION]), None)
-        top = next((one for one in self.ways if one.design == chosen[TOP]), None)
-        return TablePlan(
-            query=query, numbers=numbers, noise=noise, threshold=threshold, top=top, follows=follows or {}
-        )
-
-
-def plan_table(query: Query) -> TablePlan:
-    """The plan with the least joint epsilon that was found.
-
-    For an epsilon it is that of the query with the narrowest widths that cost no more.
-    """
-    if query.margins is not None:
-        from pbdp.tables.strategies.planning import plan_several
-
-        return plan_several(query)
-    groups = Groups.of(query)
-    from pbdp.tables.mean_planning import plan_measures
-
-    if query.epsilon is None:
-        return plan_measures(query, groups)
-    return narrowest(
-        lambda factor: query.with_widths(factor).measures,
-        lambda measures: plan_measures(replace(query, measures=measures, epsilon=None), groups),
-        query.epsilon,
-        spare=SPARE,
-    )

@@ -20,7 +20,7 @@ from pbdp.tables.groups import Special, crossed_tables, derived_columns
 from pbdp.tables.key_files import keys_in_file
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
 from pbdp.tables.margins import Margins, check_running, check_tables, check_through
-from pbdp.tables.measures import Measure
+from pbdp.tables.measure import Measure
 from pbdp.tables.nonnegative import check_nonnegative, nonnegative_names
 from pbdp.tables.quality import check_quality, quality_names
 from pbdp.tables.request import NOT_SAID, QueryRequest
@@ -175,7 +175,7 @@ class Query(QueryRequest):
 
     def plan(self) -> TablePlan:
         """The noise with the least joint epsilon that was found for all measures; no data is read."""
-        from pbdp.tables.plan import plan_table
+        from pbdp.tables.planning import plan_table
 
         warn_of_delta(self.delta, depth=3)
         return plan_table(self)

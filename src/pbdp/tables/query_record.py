@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from pbdp.errors import InputError, did_you_mean, shown
 from pbdp.json_records import canonical
 from pbdp.tables.keys import KeyTable, keys_from_record, keys_record
-from pbdp.tables.measure_kinds import MEASURES
-from pbdp.tables.measures import Measure
+from pbdp.tables.measure import Measure
+from pbdp.tables.measures import KINDS
 from pbdp.tables.query import Query
 
 Record = dict[str, Any]
-KINDS: dict[str, type[Measure]] = {
-    kind: getattr(import_module(f"pbdp.tables.{words.module}"), words.made)
-    for kind, words in MEASURES.items()
-}
 # More keys than this are named by their digest; they are in the published table.
 MOST_LISTED = 10_000
 # A ledger takes texts of twice this many characters.

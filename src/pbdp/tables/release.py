@@ -39,7 +39,7 @@ from pbdp.tables.drawing import Drawn, aggregated, draw, of_groups
 from pbdp.tables.engines.interface import Source, check_columns
 from pbdp.tables.keys import KeyTable
 from pbdp.tables.margins import RunningMargin
-from pbdp.tables.measures import Column
+from pbdp.tables.measure import Column
 from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query

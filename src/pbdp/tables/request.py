@@ -29,10 +29,9 @@ from pbdp.settings import (
     share,
     share_typed,
 )
-from pbdp.tables.measure_kinds import class_names
 
 if TYPE_CHECKING:
-    from pbdp.tables.measures import Measure
+    from pbdp.tables.measure import Measure
     from pbdp.tables.selection import Selection
     from pbdp.tables.top import Top
 
@@ -210,7 +209,7 @@ def settings_typed(
 
 
 def _measures(_: str, value: object) -> list[Measure]:
-    from pbdp.tables.measures import Measure
+    from pbdp.tables.measure import Measure
     from pbdp.tables.query_record import measure_from_record
 
     if isinstance(value, Measure | type):
@@ -221,6 +220,8 @@ def _measures(_: str, value: object) -> list[Measure]:
         raise InputError("measures", "a list of at least one", got, "measures=[Count(within=50)], say.")
     made = [measure_from_record(one) if isinstance(one, Mapping) else one for one in value]
     if strange := [shown(one) for one in made if not isinstance(one, Measure)]:
+        from pbdp.tables.measure_request import class_names
+
         raise InputError("measures", class_names(), strange[0])
     return made
 
@@ -424,7 +425,7 @@ class QueryRequest(Request):
         metavar="N",
     )
     measures: Sequence[Measure] = setting(
-        MEASURES, f"what every group gets: a list of {class_names()}", option=False
+        MEASURES, "what every group gets: a list such as [Count(within=50)]", option=False
     )
     quality: bool = setting(FLAG, "mark every number as good, fair or poor", default=False, group=NUMBERS)
     minimum_size: int | None = setting(

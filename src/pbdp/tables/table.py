@@ -29,7 +29,7 @@ from pbdp.release.intervals import Intervals
 from pbdp.reported import Reported
 from pbdp.tables.contribution_bounds import TouchedCount, touched_counts
 from pbdp.tables.keys import KeyTable, arrow_array
-from pbdp.tables.measures import Column, Measure
+from pbdp.tables.measure import Column, Measure
 from pbdp.tables.nonnegative import nonnegative_columns, nonnegative_names
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import quality_marks, small_groups
@@ -314,11 +314,6 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def typed(numbers: Any, whole: bool) -> Column:
-    """Released numbers as 64-bit whole numbers or as doubles."""
-    return np.asarray(numbers, dtype=np.int64) if whole else np.asarray(numbers, dtype=np.float64)
-
-
 def published_columns(
     plan: TablePlan,
     values: Mapping[str, Column],
@@ -350,7 +345,7 @@ def published_columns(
                 nearest = _intervals(plan, label, near, which, shown)
                 low, high = (np.where(beyond, *ends) for ends in ((nearest.low, low), (nearest.high, high)))
                 released = [(published, replace(found, low=low, high=high))]
-        published, low, high, confidence = measure.told(plan, released)
+        published, low, high, confidence = measure.estimate(plan, released)
         columns |= _columns(measure, published, low, high, confidence_shown(confidence))
     if measures is not None:
         return columns

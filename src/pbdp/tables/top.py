@@ -60,7 +60,7 @@ from pbdp.noise.kernel import Array, Index
 from pbdp.planning.plan import Part
 from pbdp.release.keystream import Keystream
 from pbdp.settings import CONFIDENCE, POSITIVE, TEXT, WHOLE, Request, request, setting
-from pbdp.tables.measures import Measure
+from pbdp.tables.measure import Measure
 
 if TYPE_CHECKING:
     from pbdp.tables.query import Query

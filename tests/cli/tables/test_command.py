@@ -388,7 +388,7 @@ def test_columns_are_looked_at_before_a_plan_is_made(
         raise AssertionError("planned")
 
     assert folder.is_dir()
-    monkeypatch.setattr("pbdp.tables.plan.plan_table", too_early)
+    monkeypatch.setattr("pbdp.tables.planning.plan_table", too_early)
     done = tables(capsys, "visits.csv", *FLAGS, "--by", "town=Paris", "--count", "50")
     assert_refused(done, "town", "user_id, city, month, spend, note")
 

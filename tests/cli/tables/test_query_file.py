@@ -12,11 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pbdp.tables.mean import Mean
 
 from pbdp.cli.tables.asked import Asked, asked_of
 from pbdp.cli.tables.query_file import settings_in
 from pbdp.errors import InputError, PbdpError
-from pbdp.tables.mean import Mean
 from pbdp.tables.measures import Count, Sum
 from pbdp.tables.numbers import numbers_of
 from tests.cli.commands import assert_refused, run

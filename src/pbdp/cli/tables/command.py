@@ -26,7 +26,7 @@ from pbdp.cli.parser import Parser
 from pbdp.cli.tables.flags import add_flags, flags_given, settings_of
 from pbdp.errors import ContradictionError, InputError
 from pbdp.paying import PayingOnce
-from pbdp.tables.measure_kinds import kind_names
+from pbdp.tables.measure_request import kind_names
 from pbdp.tables.request import QueryRequest
 
 if TYPE_CHECKING:

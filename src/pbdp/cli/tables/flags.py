@@ -13,7 +13,7 @@ from typing import Any
 
 from pbdp.errors import InputError, shown
 from pbdp.settings import Request, add_options, option_of
-from pbdp.tables.measure_kinds import MEASURES
+from pbdp.tables.measure_request import MEASURES
 from pbdp.tables.request import NUMBERS, QueryRequest, settings_typed
 
 _THEN = "Settings such as name=x follow."
@@ -32,15 +32,16 @@ class _Measure(argparse.Action):
 def add_flags(parser: argparse.ArgumentParser, kind: type[Request] = QueryRequest) -> None:
     """Declare what a query file could say too."""
     groups = add_options(kind, parser)
-    for name, words in MEASURES.items():
+    for name, measure in MEASURES.items():
+        words = (measure.__doc__ or "").partition("\n")[0]
         groups[NUMBERS].add_argument(
             f"--{name}",
             dest="measures",
             action=_Measure,
             const=name,
-            nargs="+" if words.needed else "*",
-            metavar=(words.metavar, "SETTING=VALUE"),
-            help=f"{words.help} (may be repeated; settings: name=, confidence=, ...)",
+            nargs="+" if measure.needed() else "*",
+            metavar=(" ".join(map(str.upper, measure.leading)), "SETTING=VALUE"),
+            help=f"{words} (may be repeated; settings: name=, confidence=, ...)",
         )
     parser.add_argument(
         "--csv",
@@ -92,9 +93,7 @@ def settings_of(options: argparse.Namespace, kind: type[Request] = QueryRequest)
 
 def _measure(kind: str, words: Sequence[str]) -> dict[str, Any]:
     """A measure from `COLUMN LOW HIGH WITHIN name=...`."""
-    from pbdp.tables.query_record import KINDS
-
-    leading, needed = MEASURES[kind].leading, MEASURES[kind].needed
+    leading, needed = MEASURES[kind].leading, MEASURES[kind].needed()
     plain = list(takewhile(lambda word: not _NAMED.match(word), words))
     if not needed <= len(plain) <= len(leading):
         wanted = " ".join(name.upper() for name in leading)
@@ -107,4 +106,4 @@ def _measure(kind: str, words: Sequence[str]) -> dict[str, Any]:
             else "Settings such as name=x follow.",
         )
     by_place = dict(zip(leading, plain, strict=False))
-    return {"kind": kind} | settings_typed(KINDS[kind], f"--{kind}", by_place, words[len(plain) :])
+    return {"kind": kind} | settings_typed(MEASURES[kind], f"--{kind}", by_place, words[len(plain) :])

@@ -28,7 +28,7 @@ from typing import Any
 from pbdp.cli.files import toml_in
 from pbdp.errors import InputError, did_you_mean
 from pbdp.settings import Request
-from pbdp.tables.measure_kinds import kind_names
+from pbdp.tables.measure_request import kind_names
 from pbdp.tables.request import QueryRequest
 
 ENDING = ".toml"

@@ -15,7 +15,7 @@ from pbdp.mechanism.relative import RelativeRegion
 from pbdp.planning.pricing import fingerprint
 from pbdp.report.text import columns, facts, paragraph
 from pbdp.tables.manifest import bounds_in_words, statement
-from pbdp.tables.measures import Measure
+from pbdp.tables.measure import Measure
 from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.query_record import query_text
 
@@ -31,8 +31,6 @@ CHEAPER = 0.98
 BOUNDED = "Accuracy excludes whatever your bounds cut off."
 NOT_TOLD = "The number of people affected is not published (bounds_touched = false)."
 TOLD = "The number of people affected is published too."
-# A product of confidences is rounded by less than this, so that it promises no more than both hold.
-SAFE = 1 - 2**-50
 
 
 def plan_words(plan: TablePlan, budget: Budget | None) -> str:
@@ -230,9 +228,7 @@ def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
             else f"within {rounded_up(width)} of the bounded number"
         )
         of = plan.follows.get(measure.name)
-        # of both together it is as asked, and else a product
-        safe = 1.0 if of is not None or measure.is_widened(plan) else SAFE
-        told = percent_down(measure.confidence_told(plan) * safe)
+        told = percent_down(measure.confidence_of(plan))
         noise = "from the two above" if of is None else f"from {of[1]} and {of[0]}"
         rows.append([measure.name, words, told, noise, ""])
     return rows

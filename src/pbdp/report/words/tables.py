@@ -14,7 +14,7 @@ from pbdp.report.words.releases import insecure_words
 from pbdp.report.words.table_plans import loss_line
 from pbdp.tables.contribution_bounds import is_coarse, touched_words
 from pbdp.tables.manifest import column_notes, manifest_record
-from pbdp.tables.measures import Measure
+from pbdp.tables.measure import Measure
 from pbdp.tables.nonnegative import SUFFIX as NONNEGATIVE
 from pbdp.tables.quality import SUFFIX
 

@@ -233,16 +233,16 @@ def _requirements(record: Record, plan: TablePlan) -> str:
         _check_promised(record, plan)
         return words
     asked = asked_of_numbers(query, plan.follows)
-    # how near both are of a mean is for the planner to choose, as long as the mean is as near as asked
-    widened = {label for measure in query.measures if measure.is_widened(plan) for label in measure.labels}
-    # the same of measures that follow from two numbers; counts may be nearer than asked
-    widened |= {total for total, _ in plan.follows.values()}
+    # how near both numbers of a promise are is for the planner to choose, as long as it is kept; counts that
+    # are published as well may be nearer than asked
     shared = {count for _, count in plan.follows.values()}
+    promising = [one for one in query.measures if one.within is not None and one.promised(plan) is not None]
+    free = {label for measure in promising for label in plan.labels(measure)} - shared
     for wanted, number, part in zip(asked, plan.numbers, plan.noise.parts, strict=False):
         have, want = number.requirement, planned_as(query, wanted, number.requirement).requirement
         if number.laws:
             want = replace(want, step=have.step)  # for the planner to choose
-        if number.label in widened:
+        if number.label in free:
             want = replace(want, region=have.region, confidence=have.confidence)
         if number.label in shared and _is_nearer(have.region, want.region):
             want = replace(want, region=have.region)

@@ -23,11 +23,11 @@ from pbdp.parameters import non_negative, whole
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.store import plan_from_record
 from pbdp.planning.together.search import is_concave
-from pbdp.tables.centered import centered_of, followers_of, in_order
 from pbdp.tables.margins import Margin, parents
-from pbdp.tables.measures import Column
+from pbdp.tables.measure import Column
 from pbdp.tables.nonnegative import nonnegative_tables
-from pbdp.tables.numbers import TOUCHED, Asked, Number, numbers_of, touched_number
+from pbdp.tables.numbers import TOUCHED, Asked, Number, touched_number
+from pbdp.tables.pairs import follows_of, numbers_with, shared_of
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_from_record
@@ -65,7 +65,7 @@ def plan_of(record: Record, file: PublishedFile | None) -> TablePlan:
 
 def _follows(query: Query, record: Record) -> dict[str, tuple[str, str]]:
     """The measures that follow from two numbers, as the manifest says: all that can, or none."""
-    known, possible = record["plan"].get("follows", {}), followers_of(centered_of(query))
+    known, possible = record["plan"].get("follows", {}), follows_of(shared_of(query))
     if known and {name: tuple(labels) for name, labels in known.items()} != possible:
         raise FaultError("measures follow from other numbers than those of their columns")
     return possible if known else {}
@@ -73,9 +73,7 @@ def _follows(query: Query, record: Record) -> dict[str, tuple[str, str]]:
 
 def asked_of_numbers(query: Query, follows: Collection[str]) -> list[Number]:
     """What is asked of the numbers of a plan in which these measures follow from others."""
-    own = {number.label: number for number in numbers_of(query, without=follows)}
-    totals = [one.number(query, 1.0) for one in centered_of(query) if follows]
-    return in_order(own | {number.label: number for number in totals})
+    return numbers_with(query, shared_of(query) if follows else ())
 
 
 def planned_as(query: Query, number: Number, have: Requirement) -> Number:

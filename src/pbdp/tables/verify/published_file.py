@@ -15,11 +15,12 @@ import numpy.typing as npt
 from pbdp.checks import Check, FaultError, MissingError
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
-from pbdp.tables.centered import centered_of
 from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_record
 from pbdp.tables.manifest import KEY, column_notes
-from pbdp.tables.measures import Column, Measure
+from pbdp.tables.measure import Column, Measure
 from pbdp.tables.nonnegative import SUFFIX, nonnegative_columns, nonnegative_names
+from pbdp.tables.numbers import typed
+from pbdp.tables.pairs import shared_of
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import quality_marks, quality_names, small_groups
 from pbdp.tables.query import Query
@@ -30,7 +31,6 @@ from pbdp.tables.table import (
     confidence_shown,
     digest_of,
     published_columns,
-    typed,
     unmarked,
     withheld_names,
 )
@@ -205,14 +205,13 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
 def _centered(plan: TablePlan, table: Any, values: Mapping[str, Column]) -> dict[str, Column]:
     """Sums from the middle, which are not in the table: of the sums and counts that follow from them."""
     found = {}
-    for one in centered_of(plan.query) if plan.follows else ():
+    for one in shared_of(plan.query) if plan.follows else ():
         label, count = one.labels
-        fixed, step = one.value.fixed, plan.part(label).design.grid.step
+        fixed, step = one.total.value(plan.query).fixed, plan.part(label).design.grid.step
         if table[one.total.name].null_count:
             raise FaultError(f"numbers are missing in column {one.total.name}")
         # a difference of doubles is next to the multiple of the step that was drawn
-        middle = fixed.middle_steps * fixed.step
-        steps = np.rint((_floats(table[one.total.name]) - values[count] * middle) / step)
+        steps = np.rint((_floats(table[one.total.name]) - values[count] * fixed.middle) / step)
         found[label] = typed(steps * step, fixed.whole)
     return found
 
@@ -315,7 +314,7 @@ def _check_keys(query: Query, table: Any, file: PublishedFile) -> None:
 def _check_derived(plan: TablePlan, measure: Measure, table: Any) -> None:
     """A number within its interval and bounds, the width that follows from both, and the right confidence."""
     value, within, low, high, confidence = (_floats(table[column]) for column in measure.columns)
-    promised = confidence_shown(measure.confidence_told(plan))
+    promised = confidence_shown(measure.confidence_of(plan))
     least, most = measure.ends(plan.query)
     known = ~np.isnan(value)
     width = np.fmax(np.abs(value - low), np.abs(high - value))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pbdp.tables import Count, Mean, Sum
-from pbdp.tables.centered import centered_of
-from pbdp.tables.mean_error import promised_width
-from pbdp.tables.mean_planning import Pair, half_width
-from pbdp.tables.measures import Measure
+from pbdp.tables.measure import Measure
 from pbdp.tables.numbers import numbers_of
+from pbdp.tables.pairs import Pair, numbers_with, pairs_with, shared_of
+from pbdp.tables.quotient_error import promised_width
 from tests.effort import FULL
 from tests.tables.asking import query
 
@@ -18,15 +17,16 @@ MEAN = Mean(column="x", low=0, high=100, within=1, at_least=2000)
 
 def pair_of_mean() -> Pair:
     asked = query([MEAN])
-    return Pair.of_mean(asked, MEAN, numbers_of(asked))
+    (pair,) = pairs_with(asked, (), numbers_of(asked))
+    return pair
 
 
 def pair_of_three(count: float) -> Pair:
     measures = [Sum(column="x", low=0, high=100, within=1500.0), Count(column="x", within=count), MEAN]
     asked = query(measures)
-    (centered,) = centered_of(asked)
-    number = next(one for one in numbers_of(asked) if one.label == centered.count.name)
-    return Pair.of_centered(asked, centered, number)
+    shared = shared_of(asked)
+    (pair,) = pairs_with(asked, shared, numbers_with(asked, shared))
+    return pair
 
 
 @pytest.mark.parametrize("family", ["gaussian", "huber", "laplace"])
@@ -47,11 +47,11 @@ def test_of_shared_numbers_one_measure_is_what_they_are_as_near_for(family: str,
     found = pair.fitted(family)
     assert found is not None
     (_, total), (told, design) = found.values()
-    widths = [one.room(pair.query, total, design) or 0.0 for one in pair.followers]
+    widths = [one.room(total, design, False) for one in pair.followers]
     assert min(widths) >= 1
     assert min(widths) < 1.002
     # the count is published as near as it was asked for, or nearer
-    assert half_width(told) <= count
+    assert told.width <= count
     assert design.confidence_in(told.requirement.region) >= 0.95
 
 

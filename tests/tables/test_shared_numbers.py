@@ -16,11 +16,11 @@ from pbdp.errors import InputError
 from pbdp.planning.plan import number_design
 from pbdp.report.words.table_plans import plan_words
 from pbdp.tables import Count, Mean, Query, Sum, verify_manifest
-from pbdp.tables.centered import centered_of
-from pbdp.tables.mean_planning import plan_of_numbers
-from pbdp.tables.measures import Measure
+from pbdp.tables.measure import Measure
 from pbdp.tables.numbers import numbers_of
-from pbdp.tables.plan import Groups, TablePlan
+from pbdp.tables.pairs import shared_of
+from pbdp.tables.plan import TablePlan
+from pbdp.tables.planning import Groups, plan_of_numbers
 from pbdp.tables.query_record import query_from_record, query_record
 from pbdp.tables.table import digest_of
 from tests.tables.asking import query
@@ -181,7 +181,7 @@ def test_an_epsilon_gives_narrower_widths(tmp_path: Path) -> None:
     # a count of rows has no part in it, so that there are four numbers
     other = query([left_open[0], Count(), left_open[2]], epsilon=1.0).plan()
     assert not other.follows
-    width = left_open[0].promised(plan)
+    width = plan.query.measures[0].promised(plan)
     assert width is not None
     assert width < 0.6 * other.cell_width("sum_x")
     assert plan.cell_width("count_x") < 0.8 * other.cell_width("count")
@@ -192,7 +192,7 @@ def test_an_epsilon_gives_narrower_widths(tmp_path: Path) -> None:
 
 
 def test_which_queries_have_it() -> None:
-    assert [one.labels for one in centered_of(query([SUM, COUNT]))] == [("sum_x: from the middle", "count_x")]
+    assert [one.labels for one in shared_of(query([SUM, COUNT]))] == [("sum_x: from the middle", "count_x")]
     for measures, changes in (
         ([SUM, Count(within=15)], {}),
         ([Sum(column="x", low=0, high=100, within="5%+100"), COUNT], {}),
@@ -201,10 +201,10 @@ def test_which_queries_have_it() -> None:
         ([Sum(column="x", low=0, high=9), COUNT], {"epsilon": 1.0}),
         ([SUM, Count(column="x")], {"epsilon": 1.0}),
     ):
-        assert centered_of(query(measures, **changes)) == []
+        assert shared_of(query(measures, **changes)) == []
     # other bounds are other numbers
     other = Mean(column="x", low=0, high=50, within=1, at_least=2000)
-    (found,) = centered_of(query([SUM, COUNT, other]))
+    (found,) = shared_of(query([SUM, COUNT, other]))
     assert found.means == ()
 
 

@@ -1,4 +1,4 @@
-"""How far a mean is off: the law of its sum's and its count's errors together, not each at its worst.
+"""How far a quotient is off: the law of both errors together, not each at its worst.
 
 A group of n rows has the sum S, counted from the middle of the bounds, and the mean m = S/n, |m| <= M. With
 the errors e of the sum and f of the count, both symmetric and independent, S + e and n + f are released, and
@@ -39,7 +39,8 @@ whole.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -66,11 +67,32 @@ NEAR = Fraction(1, 1 << 16)
 SAFE = 1 + 1e-12
 
 
-def is_proved_for(total: Design, count: Design) -> bool:
-    """Whether the noise of the two is of the kind that this is about."""
-    tables = [design.table_at(0.0) for design in (total, count) if isinstance(design.grid, LinearGrid)]
-    plain = all(one.follows_answer and one.decoder is None and not one.offset for one in (total, count))
-    return plain and len(tables) == 2 and all(one.is_symmetric for one in tables) and tables[0].is_unimodal
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Follower:
+    """A measure that follows from a sum from the middle and a count, with errors e and f.
+
+    It is off by about e - weight·f at its worst. It is as near as it must be if `width(total, count, near)`,
+    for their noise, is at most `limit`; an estimate without guarantee, if `near` is enough.
+    """
+
+    weight: float
+    limit: float
+    confidence: float
+    width: Callable[[Design, Design, bool], float]
+
+    def room(self, total: Design, count: Design, near: bool) -> float:
+        """How many times as wide the noise of both could be, about."""
+        return self.limit / self.width(total, count, near)
+
+
+def is_proved_for(*designs: Design) -> bool:
+    """Whether noise is of the kind that this is about: even, never rising away from 0, the same for all."""
+    plain = all(
+        isinstance(one.grid, LinearGrid) and one.follows_answer and one.decoder is None and not one.offset
+        for one in designs
+    )
+    tables = [design.table_at(0.0) for design in designs] if plain else []
+    return plain and all(one.is_symmetric and one.is_unimodal for one in tables)
 
 
 @lru_cache(maxsize=256)
@@ -136,16 +158,12 @@ def sum_width(
 
 def ends_of_means(
     total: Design, count: Design, most: float, confidence: float, released: Sequence[Array]
-) -> tuple[Array, Array]:
+) -> Ends:
     """The ends of intervals that hold the means, from the middle of the bounds, by sums and counts."""
     sums, counts = released
     below = np.maximum(counts, 1.0)
-    ends = np.full(len(sums), np.inf), np.full(len(sums), -np.inf)
-    for inner, outer in pairwise((most * np.arange(SIZES + 1) / SIZES).tolist()):
-        width = width_at(total, count, outer, confidence)
-        for part in ((inner, outer), (-outer, -inner)):
-            ends = _joined(ends, ((sums - width) / below, (sums + width) / below), part)
-    low, high = ends
+    sizes = (most * np.arange(SIZES + 1) / SIZES).tolist()
+    low, high = _possible(total, count, sizes, confidence, (sums, below))
     # none is possible: those next to the bounds, which is more than nothing
     near = np.clip(sums / below, -most, most)
     far = width_at(total, count, most, confidence) / below
@@ -156,24 +174,14 @@ def ends_of_means(
     return np.where(nothing, -most, low - margin), np.where(nothing, most, high + margin)
 
 
-def ends_of_ratios(
-    of: Design, over: Design, confidence: float, released: Sequence[Array]
-) -> tuple[Array, Array]:
+def ends_of_ratios(of: Design, over: Design, confidence: float, released: Sequence[Array]) -> Ends:
     """The ends of intervals that hold the quotients of the truths, by two sums, the lower one above 0."""
     sums, others = released
     below = np.where(others > 0, others, np.nan)
-    alike = (
-        spread_of(((of, Fraction(1), 1),))
-        * of.grid.step
-        / spread_of(((over, Fraction(1), 1),))
-        / over.grid.step
-    )
+    spreads = [spread_of(((one, Fraction(1), 1),)) * one.grid.step for one in (of, over)]
+    alike = spreads[0] / spreads[1]
     sizes = [0.0, *(alike * 2.0 ** (np.arange(-DOUBLED, DOUBLED + 1) / PER_DOUBLING)).tolist()]
-    ends = np.full(len(sums), np.inf), np.full(len(sums), -np.inf)
-    for inner, outer in pairwise(sizes):
-        width = width_at(of, over, outer, confidence)
-        for part in ((inner, outer), (-outer, -inner)):
-            ends = _joined(ends, ((sums - width) / below, (sums + width) / below), part)
+    ends = _possible(of, over, sizes, confidence, (sums, below))
     # larger ones by the other number: |f - e/m| is at most so much for all of them
     far, last = width_at(over, of, 1 / sizes[-1], confidence), sizes[-1]
     for sign, part in ((1, (last, math.inf)), (-1, (-math.inf, -last))):
@@ -183,10 +191,23 @@ def ends_of_ratios(
         found = above / (below + far), most
         ends = _joined(ends, found if sign > 0 else (-found[1], -found[0]), part)
     low, high = (np.where(others > 0, end, none) for end, none in zip(ends, EVERYTHING, strict=True))
-    known = np.isfinite(low), np.isfinite(high)
-    low[known[0]] -= np.abs(low[known[0]]) * (SAFE - 1)
-    high[known[1]] += np.abs(high[known[1]]) * (SAFE - 1)
-    return low, high
+    with np.errstate(invalid="ignore"):
+        margins = (np.where(np.isfinite(end), np.abs(end) * (SAFE - 1), 0.0) for end in (low, high))
+    return low - next(margins), high + next(margins)
+
+
+def _possible(
+    of: Design, over: Design, sizes: Sequence[float], confidence: float, released: Sequence[Array]
+) -> Ends:
+    """The least and the largest quotient of these sizes that is possible; the wrong way round if none is."""
+    sums, below = released
+    ends = np.full(len(sums), np.inf), np.full(len(sums), -np.inf)
+    for inner, outer in pairwise(sizes):
+        width = width_at(of, over, outer, confidence)
+        found = (sums - width) / below, (sums + width) / below
+        for part in ((inner, outer), (-outer, -inner)):
+            ends = _joined(ends, found, part)
+    return ends
 
 
 def _joined(ends: Ends, found: Ends, part: tuple[float, float]) -> Ends:
