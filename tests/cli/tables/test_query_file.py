@@ -12,13 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pbdp.tables.mean import Mean
 
 from pbdp.cli.tables.asked import Asked, asked_of
 from pbdp.cli.tables.query_file import settings_in
 from pbdp.errors import InputError, PbdpError
 from pbdp.tables.measures import Count, Sum
 from pbdp.tables.numbers import numbers_of
+from pbdp.tables.quotients import Mean
 from tests.cli.commands import assert_refused, run
 from tests.cli.toml_text import toml_text
 from tests.cli.visits import QUERY, write_data, write_query
