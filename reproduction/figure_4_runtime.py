@@ -24,7 +24,7 @@ import numpy.typing as npt
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Boosted, Design, boost_for
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.grid import grid_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion

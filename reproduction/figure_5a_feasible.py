@@ -14,7 +14,7 @@ from pbdp.accounting.exact.divergences import HockeyStick, largest_deltas
 from pbdp.accounting.exact.pairs import neighbors
 from pbdp.accounting.exact.tables import Bounds
 from pbdp.mechanism.design import Boosted
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.report.pictures.canvas import COLORS, legend_below, new_figure
 from reproduction import figure_5b_added_loss as added_loss

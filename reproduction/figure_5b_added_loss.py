@@ -10,7 +10,7 @@ from pbdp.accounting.exact.accountant import ExactAccountant
 from pbdp.accounting.exact.all_neighbors import worst_neighbors
 from pbdp.accounting.exact.divergences import Renyi
 from pbdp.mechanism.design import Boosted
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.report.pictures.canvas import COLORS, legend_below
 from reproduction.experiment import Cause, Finding, Row, Settings, having, judged, number, numbers

@@ -93,7 +93,7 @@ FIGURE = re.compile(r"(?<![A-Z_])(epsilon|delta|confidence|risk|guessed|prior)(?
 ALLOWED = {
     ("planning/certificate.py", "self.epsilon"),
     ("planning/certificate.py", "self.epsilon_lower"),
-    ("planning/store.py", "plan.epsilon"),
+    ("planning/plan_file.py", "plan.epsilon"),
     ("ledger/question.py", "self.confidence"),
     ("local/boosted_response.py", "epsilon0"),
     ("tables/manifest.py", "plan.delta"),

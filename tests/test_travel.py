@@ -22,7 +22,7 @@ import pbdp
 from pbdp.errors import CannotCertifyError, InputError, ParameterError, PbdpError, shown
 from pbdp.ledger.errors import BudgetExceededError, PackageUsedUpError
 from pbdp.local import Within, count_reports, estimate, in_blocks, plan_local
-from pbdp.planning.records import plan_text
+from pbdp.planning.plan_file import plan_text
 from pbdp.tables import Bins, Count, Csv, Keys, Mean, People, Query, Ratio, Selection, Sum, Top
 
 SOURCE = Path(pbdp.__file__).parent

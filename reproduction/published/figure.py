@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement

@@ -18,9 +18,8 @@ import pytest
 
 from pbdp.cli.main import main
 from pbdp.digits import rounded_up
+from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.pricing import fingerprint
-from pbdp.planning.records import plan_record
-from pbdp.planning.store import plan_from_record
 from pbdp.planning.together.joint import plan_of_parts, release_of
 from pbdp.tables.manifest import laws_record
 from tests.cli.commands import Done, assert_refused, run

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.grid import (
     STEPS_IN_WIDTH,
     LinearGrid,

@@ -13,7 +13,7 @@ from pbdp.errors import CannotCertifyError, InputError, PlanFileError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.design import Design, region_masses
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.mechanism.region import Region
@@ -21,7 +21,7 @@ from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.kernel import Array
 from pbdp.noise.laplace import DiscreteLaplace
-from pbdp.planning.store import region_from_record
+from pbdp.planning.plan_file import region_from_record
 
 FUNCTION = CustomRegion(interval=lambda answer: (answer - 2 - answer % 3, answer + 3), low=-6, high=9)
 REGIONS: list[Region] = [

@@ -14,7 +14,7 @@ import pbdp
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.custom import CustomRegion
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.requirement import Requirement
 
 USUAL: dict[str, Any] = {

@@ -9,7 +9,7 @@ import pytest
 
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion

@@ -10,7 +10,7 @@ import pytest
 
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.within import region_within
 

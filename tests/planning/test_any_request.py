@@ -18,8 +18,7 @@ from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.planning import planner
 from pbdp.planning.plan import Plan, number_design
-from pbdp.planning.records import plan_record
-from pbdp.planning.store import plan_from_record
+from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.report.explanation import better_step, remarks
 from tests.effort import FULL, cases, combined
 from tests.planning.requests import comes_near, drawn

@@ -22,7 +22,7 @@ from pbdp.errors import PlanFileError
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.decoder import Decoder
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
@@ -34,9 +34,8 @@ from pbdp.noise.kernel import Index, LatticeKernel
 from pbdp.planning.certificate import Certified, certified, goal_on
 from pbdp.planning.decoder_search import CLOSE, Answers, Law, Line, _fits, _shape, widest
 from pbdp.planning.plan import Plan
+from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.planner import plan_for
-from pbdp.planning.records import plan_record
-from pbdp.planning.store import plan_from_record
 from pbdp.release.keystream import InsecureTestSeedWarning
 from pbdp.report.explanation import a_hair_wider, explanation, remarks
 from tests.planning.listed import law_of, lost

@@ -10,8 +10,7 @@ import pbdp
 from pbdp.errors import PlanFileError
 from pbdp.mechanism.grid import grid_for
 from pbdp.planning.grids import FINE
-from pbdp.planning.records import plan_record
-from pbdp.planning.store import plan_from_record
+from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.report.explanation import remarks
 from tests.effort import FULL
 

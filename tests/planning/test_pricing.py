@@ -18,11 +18,10 @@ from pbdp.accounting.filters.rule import NATS, PROBABILITIES
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.plan import Plan, plan_of
+from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.pricing import Amounts, Claim, Plans, Price, Priced, Terms, fingerprint, price
 from pbdp.planning.pricing.priced import compose_plans
 from pbdp.planning.pricing.terms import NO_END
-from pbdp.planning.records import plan_record
-from pbdp.planning.store import plan_from_record
 
 
 @lru_cache(maxsize=32)

@@ -15,8 +15,7 @@ from pbdp.errors import ContradictionError, PlanFileError
 from pbdp.mechanism.grid import LinearGrid, whole_grid_for, whole_numbers
 from pbdp.planning.certificate import is_payable
 from pbdp.planning.plan import Plan
-from pbdp.planning.records import plan_record
-from pbdp.planning.store import plan_from_record
+from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.report.explanation import better_step
 
 WIDE: dict[str, Any] = {"confidence": 0.9, "delta": 1e-6, "integer": True}

@@ -11,7 +11,7 @@ from scipy.stats import chi2, chi2_contingency
 
 import pbdp
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.gaussian import DiscreteGaussian

@@ -18,7 +18,7 @@ import time
 
 import pbdp
 from pbdp.errors import PbdpError
-from pbdp.planning.records import plan_record
+from pbdp.planning.plan_file import plan_record
 from tests.planning.requests import comes_near, drawn
 
 REQUESTS = 2000

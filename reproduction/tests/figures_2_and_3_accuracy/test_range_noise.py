@@ -7,7 +7,7 @@ from scipy.stats import norm
 from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant
 from pbdp.errors import InputError
 from pbdp.mechanism.design import Boosted
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.noise.gaussian import Gaussian
 from reproduction.figures_2_and_3_accuracy.range_noise import RangeNoise, clamped, truncated
 from reproduction.published.measure import AtDelta, AtOrder

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pbdp.errors import InputError
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from reproduction.figures_2_and_3_accuracy.requirements import (
     MEASURES,
     REGIONS,

@@ -116,13 +116,13 @@ def plan_target(options: argparse.Namespace) -> Path | None:
 def plan_out(plan: Plan, options: argparse.Namespace, target: Path | None, more: str = "") -> str:
     """Save a plan that was made, if asked, and say what it is, as an object or in words (and `more`)."""
     if target is not None:
-        from pbdp.planning.records import plan_text
+        from pbdp.planning.plan_file import plan_text
 
         text = plan_text(plan)
         with new_file(target, options.force) as file:
             file.write(text.encode())
     if options.json:
-        from pbdp.planning.records import shown_record
+        from pbdp.planning.plan_file import shown_record
 
         record = shown_record(plan, explain=options.explain)
         return json.dumps(record, indent=2, allow_nan=False)

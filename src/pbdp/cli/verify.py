@@ -122,7 +122,7 @@ def _nothing_to_find() -> ContradictionError:
 
 
 def _plan(path: Path) -> Verified:
-    from pbdp.planning.store import verify_plan
+    from pbdp.planning.plan_file import verify_plan
 
     return verify_plan(path)
 

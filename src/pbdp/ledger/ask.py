@@ -25,10 +25,9 @@ from pbdp.mechanism.within import region_within
 from pbdp.noise.kernel import Array, Index
 from pbdp.paying import Blocks, PayingFor
 from pbdp.planning.plan import Plan
+from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.pricing import Amounts
 from pbdp.planning.pricing.choice import QUICK, Affordable, laws_for, what_fits
-from pbdp.planning.records import plan_record
-from pbdp.planning.store import plan_from_record
 from pbdp.release.keystream import SecureKeystream
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.gaussian import DiscreteGaussian
 from pbdp.paying import Blocks, PayingFor
 from pbdp.planning.plan import Plan
-from pbdp.planning.records import plan_record
+from pbdp.planning.plan_file import plan_record
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget

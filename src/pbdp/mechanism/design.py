@@ -148,7 +148,7 @@ class AnyDesign(ABC):
 
     @abstractmethod
     def record(self) -> dict[str, Any]:
-        """What is needed to build it again, for JSON; part of every fingerprint (`planning.records`)."""
+        """What is needed to build it again, for JSON; part of every fingerprint (`planning.plan_file`)."""
 
     def laws(self) -> ReweightedTable | AnswerTables:
         """The integer weights for every answer, where they change with it."""

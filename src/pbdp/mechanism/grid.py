@@ -114,7 +114,7 @@ class Grid(ABC):
 
     @abstractmethod
     def record(self) -> dict[str, Any]:
-        """What is needed to build it again, for JSON; part of every fingerprint (`planning.records`)."""
+        """What is needed to build it again, for JSON; part of every fingerprint (`planning.plan_file`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ import numpy as np
 from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import NORMS, Coordinates
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region

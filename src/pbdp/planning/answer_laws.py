@@ -19,7 +19,7 @@ from pbdp.accounting.filters.steps import symmetric_law
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.answer_tables import AnswerTables
 from pbdp.mechanism.design import rounded_down
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable

@@ -20,7 +20,7 @@ from pbdp.accounting.risk import warn_of_delta
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, did_you_mean, shown
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import Coordinates, coordinates_of
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement

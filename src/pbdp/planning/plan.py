@@ -535,7 +535,7 @@ class Plan(Reported):
 
         `path` names the file.
         """
-        from pbdp.planning.records import save_plan
+        from pbdp.planning.plan_file import save_plan
 
         save_plan(self, path)
 
@@ -545,7 +545,7 @@ class Plan(Reported):
 
         `path` names the file.
         """
-        from pbdp.planning.store import load_plan
+        from pbdp.planning.plan_file import load_plan
 
         return load_plan(path, neighbors)
 

@@ -182,7 +182,7 @@ def download(form: Form, what: object) -> Answer:
 
 
 def _plan(plan: Plan) -> bytes:
-    from pbdp.planning.records import plan_text
+    from pbdp.planning.plan_file import plan_text
 
     return plan_text(plan).encode()
 

@@ -32,8 +32,8 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.family import kernel_record, known_families
 from pbdp.noise.table import TableKernel
 from pbdp.planning.plan import Part, Plan
+from pbdp.planning.plan_file import plan_record as noise_record
 from pbdp.planning.pricing import fingerprint
-from pbdp.planning.records import plan_record as noise_record
 from pbdp.planning.together.joint import steps_of
 from pbdp.tables.nonnegative import nonnegative_names, nonnegative_note
 from pbdp.tables.plan import TablePlan

@@ -13,13 +13,12 @@ import pytest
 
 import pbdp
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL
 from pbdp.planning.plan import Plan, number_design
-from pbdp.planning.records import plan_record
-from pbdp.planning.store import plan_from_record
+from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.together.search import plan_together
 from tests.planning.listed import law_of, lost
 

@@ -18,9 +18,8 @@ from pbdp.cli.main import main
 from pbdp.errors import InputError, PlanFileError
 from pbdp.planning.inverse import narrowest
 from pbdp.planning.plan import Plan
+from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.pricing.priced import compose_plans
-from pbdp.planning.records import plan_record
-from pbdp.planning.store import plan_from_record
 from pbdp.planning.together.search import plan_together
 from tests.effort import combined
 from tests.planning.together.enumeration import hockey_stick, pair_of, product_of

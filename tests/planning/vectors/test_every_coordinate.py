@@ -15,8 +15,7 @@ import pbdp
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.planning.plan import Plan, number_design
-from pbdp.planning.records import plan_record
-from pbdp.planning.store import plan_from_record
+from pbdp.planning.plan_file import plan_from_record, plan_record
 from tests.planning.listed import law_of, lost
 
 ASKED: dict[str, dict[str, Any]] = {

@@ -18,9 +18,8 @@ from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array
 from pbdp.noise.laplace import DiscreteLaplace
 from pbdp.planning.plan import Plan
+from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.pricing import fingerprint
-from pbdp.planning.records import plan_record
-from pbdp.planning.store import plan_from_record
 from pbdp.planning.vectors.error_law import Sizes
 
 

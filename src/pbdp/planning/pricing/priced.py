@@ -34,7 +34,7 @@ from pbdp.parameters import fraction, non_negative, positive, whole
 from pbdp.planning.certificate import ProvenDesign
 from pbdp.planning.plan import Plan
 
-# Certified figures are left out: two machines may differ in their last digits (see `store`), and they
+# Certified figures are left out: two machines may differ in their last digits (see `plan_file`), and they
 # follow from the rest. So are what else was compared, texts, and the version of the format.
 Record = dict[str, Any]
 

@@ -18,9 +18,8 @@ from pbdp.digits import rounded_up
 from pbdp.errors import InputError
 from pbdp.json_records import NotJsonError, content_of, json_of, write
 from pbdp.planning.plan import Plan
+from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.pricing import Terms
-from pbdp.planning.records import plan_record
-from pbdp.planning.store import plan_from_record
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger

@@ -21,7 +21,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
 from pbdp.parameters import non_negative, whole
 from pbdp.planning.plan import Plan, number_design
-from pbdp.planning.store import plan_from_record
+from pbdp.planning.plan_file import plan_from_record
 from pbdp.planning.together.search import is_concave
 from pbdp.tables.margins import Margin, parents
 from pbdp.tables.measure import Column

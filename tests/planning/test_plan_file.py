@@ -20,9 +20,8 @@ from pbdp.errors import InputError, PlanFileError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.plan import Part, Plan, number_design, plan_of
+from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.pricing import fingerprint
-from pbdp.planning.records import plan_record
-from pbdp.planning.store import plan_from_record
 from pbdp.planning.together.search import plan_together
 from tests.effort import FULL
 from tests.planning.together.requirements import FEW, count
