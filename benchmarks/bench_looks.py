@@ -9,7 +9,7 @@ The question is "within 5 %, or 50 where that is more, with 95 %" about a count,
               spread evenly in log; beside the same questions with the floor fixed in advance, in the law that
               costs least each time,
     maximum   all looks, over the floor fixed in advance with Gaussian-type noise,
-    sharpen   five steps, over the last of them asked for at once.
+    again     five steps, over the last of them asked for at once.
 
 Takes a quarter of an hour.
 
@@ -22,9 +22,9 @@ import sys
 
 import numpy as np
 
-from pbdp.looks.combined import next_sigma
-from pbdp.looks.procedure import Asked, Procedure, Width, sigma_for
-from pbdp.looks.tuning import procedure_for
+from pbdp.ledger.looks.average import Noise, next_plan
+from pbdp.ledger.looks.procedure import Procedure, Target, Width, gaussian_plan, sigma_for
+from pbdp.ledger.looks.tuning import procedure_for
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Plan
@@ -33,7 +33,7 @@ from pbdp.planning.pricing.choice import Affordable
 
 TERMS = Terms(epsilon=1, delta=1e-6)
 WIDTH = Width(theta=0.05, floor=50, confidence=0.95)
-ASKED = Asked(width=WIDTH, sensitivity=1, delta=1e-6, integer=True)
+ASKED = Target(width=WIDTH, sensitivity=1, delta=1e-6, integer=True)
 ANSWERS = (0, 100, 300, 600, 900, 1000, 1100, 1300, 1600, 2000, 3000, 10**4, 10**5, 10**6)
 # Ranges of answers, and the seeds they are drawn with.
 RANGES = ((100.0, 1e6, (1, 2, 3, 4, 5)), (1000.0, 1e6, (1,)))
@@ -94,26 +94,27 @@ def fixed_in_advance() -> int:
         count += 1
 
 
-def sharpened() -> float:
+def asked_again() -> float:
     """What five steps cost, over the last one at once, as priced from a new budget of epsilon 3."""
     terms = Terms(epsilon=3, delta=1e-6)
-    one = Procedure(asked=ASKED, scouts=(), alone=1.0)
 
-    def share(sigmas: list[float]) -> float:
+    def share(plans: list[Plan]) -> float:
         spent = dict.fromkeys(terms.limits(), 0)
-        for sigma in sigmas:
-            cost = terms.cost(((one.plan(sigma), 1),), spent)
+        for plan in plans:
+            cost = terms.cost(((plan, 1),), spent)
             if cost is None:
                 raise SystemExit("the budget is too small")
             spent = {name: amount + cost[name] for name, amount in spent.items()}
         return terms.share(spent)
 
-    sigmas: list[float] = []
+    plans: list[Plan] = []
     for half_width in STEPS:
-        sigma = next_sigma(sigmas, half_width, 0.95)
-        if sigma is not None:
-            sigmas.append(sigma)
-    return share(sigmas) / share([sigma_for(STEPS[-1], 0.95)])
+        asked = ASKED.requirement(half_width)
+        noises = tuple(filter(None, map(Noise.of, plans)))
+        plan = next_plan(noises, asked) if noises else gaussian_plan(asked)
+        if plan is not None:
+            plans.append(plan)
+    return share(plans) / share([gaussian_plan(ASKED.requirement(STEPS[-1]))])
 
 
 def figures() -> str:
@@ -125,7 +126,7 @@ def figures() -> str:
     }
     nothing = dict.fromkeys(TERMS.limits(), 0)
     all_looks = after_all(procedure, procedure.longest(), nothing)
-    gaussian = paid(Procedure(asked=ASKED, scouts=(), alone=1.0).plan(sigma_for(50, 0.95)), nothing)
+    gaussian = paid(Procedure(target=ASKED, scouts=(), alone=1.0).plan(sigma_for(50, 0.95)), nothing)
     if all_looks is None or gaussian is None:
         raise SystemExit("the budget is too small")
     maximum = TERMS.share(all_looks) / TERMS.share(gaussian)
@@ -164,7 +165,7 @@ def figures() -> str:
     steps = ", ".join(map(str, STEPS))
     lines += [
         "",
-        f"Sharpening a count in five steps (within {steps}) costs {sharpened():.3f} times the last one,",
+        f"Asking for a count in five steps (within {steps}) costs {asked_again():.3f} times the last one,",
         "asked for at once with Gaussian-type noise.",
     ]
     return "\n".join(lines)

@@ -26,8 +26,7 @@ MADE = "<!-- Made by docs/generate.py. Change the code, then run `make docs`. --
 RESULTS = {
     "pbdp.planning.plan": ["Part", "Alternative"],
     "pbdp.release.releaser": ["Released"],
-    "pbdp.ledger.ask": ["Asked"],
-    "pbdp.ledger.looks": ["Looked", "Look"],
+    "pbdp.ledger.ask": ["Asked", "Look"],
     "pbdp.choosing.choose": ["Chosen"],
     "pbdp.planning.pricing": ["Price"],
 }

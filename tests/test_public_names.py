@@ -86,9 +86,8 @@ def test_no_type_is_left_open(label: str) -> None:
 RESULTS = {
     "pbdp.report.certificates.release_file": ["ReleaseFile"],
     "pbdp.choosing.choose": ["Chosen"],
-    "pbdp.ledger.ask": ["Asked"],
+    "pbdp.ledger.ask": ["Asked", "Look"],
     "pbdp.ledger.budget": ["Reserved"],
-    "pbdp.ledger.looks": ["Look", "Looked"],
     "pbdp.local.estimates": ["Estimate"],
     "pbdp.local.plan": ["LocalPlan"],
     "pbdp.planning.plan": ["Alternative", "Part", "Plan"],

@@ -66,7 +66,7 @@ CALLS: dict[str, Callable[..., object]] = {
 }
 WRONG = [
     *((call, flag, NOT_FLAGS) for call in ("release", "paid", "answered") for flag in ("disjoint", "again")),
-    *(("ask", flag, NOT_FLAGS) for flag in ("integer", "nonnegative", "sharpenable")),
+    *(("ask", flag, NOT_FLAGS) for flag in ("integer", "nonnegative")),
     ("open", "trust", NOT_FLAGS),
     ("verify", "against", [5, True, 2.5]),
     *((call, "plan", OTHERS) for call in ("release", "answered", "reserve")),

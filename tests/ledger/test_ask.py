@@ -13,7 +13,8 @@ import pytest
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.ledger import Ledger
-from pbdp.ledger.ask import Asked, choose
+from pbdp.ledger.ask import Asked
+from pbdp.ledger.averaging import choose
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.question import Question
@@ -97,10 +98,9 @@ def test_a_key_stands_for_one_question(budget: Budget) -> None:
     ask(budget, key="march")
     spent = budget.state.spent
     for other in (
-        {"within": 49},
-        {"confidence": 0.9},
         {"sensitivity": 2},
-        {"query": "more"},
+        {"integer": False},
+        {"within": "2%+50"},
         {"within": None, "share": 0.1},
     ):
         with pytest.raises(KeyReusedError, match="'march'"):

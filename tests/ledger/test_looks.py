@@ -14,10 +14,11 @@ import pytest
 
 from pbdp.errors import InputError
 from pbdp.ledger import Ledger
+from pbdp.ledger.ask import Asked
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
-from pbdp.ledger.looks import Looked, LookPrice
 from pbdp.ledger.question import Question
+from pbdp.ledger.scouting import LookPrice, procedure_of
 from pbdp.planning.pricing import Claim
 
 # few scouts, whose tables are short
@@ -37,9 +38,9 @@ def budget(file: Path) -> Iterator[Budget]:
         yield Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
 
 
-def ask(budget: Budget, answer: object = 3000, **more: Any) -> Looked:
+def ask(budget: Budget, answer: object = 3000, **more: Any) -> Asked:
     found = budget.ask(answer=answer, **(QUESTION | more))
-    assert isinstance(found, Looked)
+    assert isinstance(found, Asked)
     return found
 
 
@@ -82,19 +83,20 @@ def test_looks_are_paid_one_by_one_and_the_last_is_the_answer(url: str) -> None:
             found.looks,
         )
         assert (again.repeated, again.share, again.spent) == (True, 0.0, found.spent)
-        assert "paid for before" in again.describe()
+        assert "It was paid for before" in again.describe()
         assert ledger.verify().sound
 
 
 def test_each_look_follows_from_what_was_published(budget: Budget) -> None:
+    procedure = procedure_of(budget, Question(**QUESTION))
     for answer in (0, 990, -1500, 40_000):
         found = ask(budget, answer)
         values = [int(look.value) for look in found.looks]
         for number in range(len(values)):
-            sigma = found.procedure.next_look(values[:number])
+            sigma = procedure.next_look(values[:number])
             assert sigma is not None
-            assert found.procedure.half_width(sigma) == found.looks[number].within
-        assert found.procedure.next_look(values) is None
+            assert procedure.half_width(sigma) == found.looks[number].within
+        assert procedure.next_look(values) is None
         assert abs(found.value - answer) < 5 * found.looks[-1].within
 
 
@@ -223,7 +225,7 @@ def test_a_key_stands_for_one_question(budget: Budget) -> None:
 def test_races_for_one_key_end_with_one_answer(url: str) -> None:
     with Ledger.create(url) as ledger:
         Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
-    found: list[Looked] = []
+    found: list[Asked] = []
 
     def run() -> None:
         with Ledger.open(url) as own:
@@ -254,9 +256,9 @@ def test_real_answers_and_answers_that_are_not_negative(budget: Budget) -> None:
     found = budget.ask(
         answer=812.25, within="10%", floor=20.0, confidence=0.9, sensitivity=2.5, expect=(50, 1000)
     )
-    assert isinstance(found, Looked)
+    assert isinstance(found, Asked)
     assert isinstance(found.value, float)
-    assert found.value % found.procedure.asked.grid.step == 0
+    assert found.value % found.plan.grid.step == 0
     assert found.high - found.low == pytest.approx(2 * found.looks[-1].within)
     for _ in range(5):
         none = ask(budget, 0, floor=200, nonnegative=True)

@@ -196,7 +196,7 @@ def test_a_question_is_refused_in_the_same_words_for_all_answers(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`Budget.ask`, whose search for a plan is given no answer, before it is paid for."""
-    monkeypatch.setattr("pbdp.ledger.ask.choose", lambda *_: plan_of("whole"))
+    monkeypatch.setattr("pbdp.ledger.averaging.choose", lambda *_: plan_of("whole"))
     monkeypatch.setattr(choice, "what_fits", lambda *_: "Something else fits.")
     with Ledger.create(file) as ledger:
         poor = Budget.create(ledger, "poor", epsilon=1e-4, delta=1e-7)

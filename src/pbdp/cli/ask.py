@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbdp.cli.files import Outcome, checked_target, json_text, new_file
 from pbdp.cli.options import add, add_ledger, ledger_place, request_of, typed_numbers
 from pbdp.cli.parser import Parser
-from pbdp.digits import percent_up, plain
+from pbdp.digits import plain
 from pbdp.errors import ContradictionError
 from pbdp.ledger.question import AskRequest
 from pbdp.paying import BUDGET, DEFAULT_LEDGER
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pbdp.ledger import Ledger
     from pbdp.ledger.ask import Asked
     from pbdp.ledger.budget import Budget
-    from pbdp.ledger.looks import Looked
     from pbdp.report.certificates.release_file import ReleaseFile
 
 EXAMPLES = """examples:
@@ -27,15 +26,15 @@ EXAMPLES = """examples:
   pbdp ask 1234 --share 0.1 --confidence 0.95 --sensitivity 1 --integer --dataset visits
   pbdp ask --price --within 50 --confidence 0.95 --sensitivity 1 --integer --dataset visits
   pbdp ask 1234 --within 5% --floor 50 --confidence 0.95 --sensitivity 1 --integer --dataset visits
-  pbdp ask 1234 --within 20 --confidence 0.95 --sensitivity 1 --dataset visits --key march --sharpenable
-  pbdp ask 1234 --within 5 --confidence 0.95 --sensitivity 1 --dataset visits --key march --sharpenable
+  pbdp ask 1234 --within 20 --confidence 0.95 --sensitivity 1 --dataset visits --key march
+  pbdp ask 1234 --within 5 --confidence 0.95 --sensitivity 1 --dataset visits --key march
 
 --floor with a percentage asks for 5 % of the truth, or 50 where that is more. Cheap looks come first and say
 how precise the last one must be; large answers cost next to nothing. Only the looks that are taken are paid.
 --expect says where you expect answers to be: it changes what they cost, never the promise.
 
---sharpenable takes Gaussian-type noise. The same question under the same --key for less width then costs the
-difference: the new answer is averaged with those before.
+The same question under the same --key for less width costs the difference: the new answer is averaged with
+those before.
 
 --share spends a part of what is left: leave out the width to get the narrowest that it buys, or the
 confidence to get the largest.
@@ -79,11 +78,13 @@ def run(options: argparse.Namespace) -> Outcome:
         if answer is None:
             return Outcome(output=_priced(budget, asked, as_json=options.json), notes=ledger.notes)
 
-        from pbdp.ledger.ask import Asked, ask
+        from pbdp.ledger.ask import ask, asking_of
 
+        if manifest is not None:
+            asking = asking_of(budget, asked).read()
+            if len(asking.looks) > 1 or (asking.looks and asking.next_plan() is not None):
+                raise _alone("an average of several answers")
         found = ask(budget, asked)
-        if not isinstance(found, Asked):
-            return _looked(found, asked, ledger.notes, as_json=options.json)
         if manifest is not None:
             with new_file(manifest, options.force) as file:
                 file.write(_release_file(found, asked, ledger, options.dataset).content())
@@ -95,10 +96,13 @@ def _manifest(options: argparse.Namespace) -> Path | None:
     if options.manifest is None:
         return None
     others = {"--price": options.price, "--floor": options.floor is not None}
-    others["--sharpenable"] = options.sharpenable
     if got := ", ".join(name for name, given in others.items() if given):
-        raise ContradictionError("--manifest", "used where one number is published by one plan", got)
+        raise _alone(got)
     return checked_target(options.manifest, options.force, what="--manifest")
+
+
+def _alone(got: str) -> ContradictionError:
+    return ContradictionError("--manifest", "used where one number is published by one plan", got)
 
 
 def _release_file(found: Asked, asked: AskRequest, ledger: Ledger, dataset: str) -> ReleaseFile:
@@ -132,86 +136,63 @@ def answer_of(options: argparse.Namespace) -> object:
 
 
 def _priced(budget: Budget, asked: AskRequest, *, as_json: bool) -> str:
-    from pbdp.ledger.ask import choose
+    from pbdp.ledger.ask import asking_of
 
-    blocks = asked.blocks
     if asked.floor is not None:
-        from pbdp.ledger.looks import LookPrice
+        from pbdp.ledger.scouting import LookPrice
 
-        price = LookPrice.of(budget, asked, blocks)
+        price = LookPrice.of(budget, asked, asked.blocks)
         return json_text("look-price", price.record()) if as_json else price.describe()
-    paid: dict[str, Any] = {}
-    if asked.sharpenable:
-        from pbdp.ledger.sharpening import Sharpening
-
-        looks = Sharpening.under(budget, asked, asked.key, blocks)
-        plan = looks.next_plan or looks.plans[-1]
-        if looks.next_plan is None:
-            advice = "The answer is as precise already; nothing is to be paid."
-            if not as_json:
-                return advice
-            paid = {"fits": True, "share": 0.0, "spent_after": budget.spent, "cost": {}, "advice": advice}
-    else:
-        plan = choose(budget, asked, blocks)
-    found = budget.price(plan, blocks=blocks)
-    if as_json:
-        record = {"noise": plan.summary(), "guessed_right": plan.risk(), **found.record(), **paid}
-        return json_text("price", record)
-    return f"{plan.summary()}.\n{plan.risk_words()}\n{found.describe()}"
-
-
-def _looked(looked: Looked, asked: AskRequest, notes: tuple[str, ...], *, as_json: bool) -> Outcome:
+    asking = asking_of(budget, asked).read()
+    needed = asking.next_plan()
+    plan = asking.looks[-1].plan if needed is None else needed
+    found = budget.price(plan, blocks=asked.blocks)
     if not as_json:
-        return Outcome(output=plain(looked.value), notes=(*looked.lines(), *notes), released=True)
-    number = int if asked.integer else float
-    record = {
-        "released": number(looked.value),
-        "low": number(looked.low),
-        "high": number(looked.high),
-        "confidence": looked.confidence,
-        "within": asked.within,
-        "floor": asked.floor,
-        "complete": looked.complete,
-        "looks": [
-            {"value": number(look.value), "within": look.within, "share": look.share} for look in looked.looks
-        ],
-        "cost": looked.cost,
-        "share": looked.share,
-        "spent": looked.spent,
-        "repeated": looked.repeated,
-        "key": looked.key,
-    }
-    return Outcome(output=json_text("looked", record), notes=notes, released=True)
+        return (
+            "The answer is as precise already; nothing is to be paid."
+            if needed is None
+            else f"{plan.summary()}.\n{plan.risk_words()}\n{found.describe()}"
+        )
+    record = {"noise": plan.summary(), "guessed_right": plan.risk(), **found.record()}
+    if needed is None:
+        record |= {"fits": True, "share": 0.0, "spent_after": budget.spent, "cost": {}}
+    return json_text("price", record)
 
 
 def _outcome(found: Asked, asked: AskRequest, notes: tuple[str, ...], *, as_json: bool) -> Outcome:
     plan = found.plan
+    if not as_json:
+        words = (f"{plan.summary()}.", plan.risk_words()) if len(found.looks) == 1 else ()
+        return Outcome(output=plain(found.value), notes=(*words, *found.lines(), *notes), released=True)
     # what was typed is read as an exact number, which JSON does not know
     number = int if plan.grid.whole_outputs else float
-    if as_json:
-        record = {
-            "released": number(found.value),
-            "low": number(found.low),
-            "high": number(found.high),
-            "confidence": found.confidence,
-            "within": plan.within if found.joint is None else asked.within,
-            "joint": found.joint,
-            "averaged": found.averaged,
-            "noise": plan.summary(),
-            "epsilon": plan.epsilon,
-            "delta": plan.delta,
-            "guessed_right": plan.risk(),
-            "share": found.share,
-            "spent": found.spent,
-            "repeated": found.repeated,
-            "key": found.key,
-        }
-        return Outcome(output=json_text("ask", record), notes=notes, released=True)
-    paid = "paid for before" if found.repeated else f"cost {percent_up(found.share)} of the budget"
-    words = (
-        f"{plan.summary()}.",
-        plan.risk_words(),
-        *found.interval_lines(),
-        f"{paid[0].upper()}{paid[1:]}; {percent_up(found.spent)} is spent now. Request key: {found.key}",
-    )
-    return Outcome(output=plain(found.value), notes=(*words, *notes), released=True)
+    record = {
+        "released": number(found.value),
+        "low": number(found.low),
+        "high": number(found.high),
+        "confidence": found.confidence,
+        "within": plan.within if asked.within is None else asked.within,
+        "floor": asked.floor,
+        "joint": found.joint,
+        "averaged": found.averaged,
+        "complete": found.complete,
+        "looks": [
+            {
+                "value": number(look.value),
+                "within": look.within,
+                "share": look.share,
+                "noise": look.plan.summary(),
+            }
+            for look in found.looks
+        ],
+        "noise": plan.summary(),
+        "epsilon": plan.epsilon,
+        "delta": plan.delta,
+        "guessed_right": plan.risk(),
+        "cost": found.cost,
+        "share": found.share,
+        "spent": found.spent,
+        "repeated": found.repeated,
+        "key": found.key,
+    }
+    return Outcome(output=json_text("ask", record), notes=notes, released=True)

@@ -1,55 +1,287 @@
-"""`Budget.ask`: an accuracy, a budget and an answer; the budget chooses the noise, pays, draws and stores.
+"""`Budget.ask`: an accuracy, a budget and an answer; looks at it, one after the other, until they answer.
 
-Width and confidence are given, or one of them and a share of what is left: then the narrowest width, or the
-largest confidence, that this share buys is found. A retry with the same key comes back with the stored
-answer, whatever the budget would choose by now. A percentage with a floor is looked for: see `ledger.looks`.
+A *look* is a number with noise of its own, under a request key that follows from the question's key. Each one
+is a release like any other:
+
+1. *Price.* The looks that are stored, and what is left, say which noise the next look has; or that none is
+   needed.
+2. *Commit.* It is paid for, under its key.
+3. *Draw, store.* It is drawn and stored with its plan, and belongs to the looks from then on.
+
+Two rules say what comes next. `averaging`: a width and a confidence take one look, with the law that costs
+least of what is left; asked again under the same key for less, another one, and they are averaged, so that
+the difference is paid. `scouting`: for a percentage with a floor, cheap looks say how precise the last one
+must be.
+
+What comes next is a function of what was published, so a process that stops anywhere is taken up by the next
+call with the same key, from any process. As the budget lets every release be chosen after seeing the ones
+before, nothing more is to be proved of privacy.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
 from pbdp.digits import percent_down, percent_up, plain
 from pbdp.errors import InputError
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
-from pbdp.ledger.ledger import Spend
 from pbdp.ledger.question import AskRequest, Question
-from pbdp.ledger.request import Reservation, about
+from pbdp.ledger.request import LONGEST_KEY, about
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import region_within
-from pbdp.noise.kernel import Array, Index
-from pbdp.paying import Blocks, PayingFor
 from pbdp.planning.plan import Plan
-from pbdp.planning.plan_file import plan_from_record, plan_record
+from pbdp.planning.plan_file import plan_record
 from pbdp.planning.pricing import Amounts
-from pbdp.planning.pricing.choice import QUICK, Affordable, laws_for, what_fits
 from pbdp.release.keystream import SecureKeystream
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
-    from pbdp.ledger.looks import Looked
+    from pbdp.ledger.ledger import Spend
 
-# A confidence that stands for the one to be found: any will do.
-PLACEHOLDER = 0.5
+# Room for what is added to a key for the looks after the first.
+_ROOM = 20
+# A width and a confidence that stand for what is to be found: any will do.
+_ANY_WIDTH, _ANY_CONFIDENCE = 1.0, 0.5
+INCOMPLETE = (
+    "Incomplete: the budget was spent by others before the answer was as precise as was asked. The interval "
+    "holds; the same key goes on when there is budget again."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One published number, how near the truth it is with the confidence, and its share of the budget.
+
+    `repeated` says that it was stored before this call.
+    """
+
+    value: float
+    within: float
+    share: float
+    plan: Plan = field(repr=False, compare=False)
+    repeated: bool = field(default=False, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A published number, the interval it stands for, the looks behind it, and what they cost.
+
+    The number is an int where whole ones are published, else a float, whatever type the answer had.
+    `low <= true answer <= high` holds with `confidence`. `share` is what this call paid of the whole budget,
+    `cost` what all looks did, and `spent` what is spent now; `repeated` says that nothing was drawn now.
+
+    The number is the average of the last `averaged` looks. Its interval holds by itself: if the widths were
+    not chosen because of what earlier answers showed. `joint` are the ends that hold for all answers under
+    the key together, however they were chosen. If not `complete`, the budget was spent by others before the
+    answer was as precise as was asked.
+    """
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+    looks: tuple[Look, ...]
+    key: str
+    spent: float
+    averaged: int = 1
+    joint: tuple[float, float] | None = None
+    complete: bool = True
+    # what it could have cost, where looks decide that
+    most: float | None = None
+
+    @property
+    def answer(self) -> float:
+        """The published number."""
+        return self.value
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the last look."""
+        return self.looks[-1].plan
+
+    @property
+    def share(self) -> float:
+        """What this call paid of the whole budget."""
+        return sum(look.share for look in self.looks if not look.repeated)
+
+    @property
+    def cost(self) -> float:
+        """What all looks cost of the whole budget, when they were paid."""
+        return sum(look.share for look in self.looks)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it is the stored answer to an earlier request."""
+        return all(look.repeated for look in self.looks)
+
+    def describe(self) -> str:
+        """In words, one line a fact."""
+        return "\n".join([plain(self.value), *self.lines()])
+
+    def lines(self) -> list[str]:
+        """What there is to say of the number."""
+        ends = f"between {plain(self.low)} and {plain(self.high)}"
+        lines = [f"The true answer is {ends}, with confidence {percent_down(self.confidence)}."]
+        if self.averaged > 1:
+            lines[0] += f" It is the average of {self.averaged} answers."
+        if self.joint is not None:
+            joint = f"{plain(self.joint[0])} to {plain(self.joint[1])}"
+            lines.append(f"If you asked again because of what an earlier answer showed, go by {joint}.")
+        if len(self.looks) > 1:
+            widths = ", ".join(plain(look.within) for look in self.looks)
+            lines.append(f"{len(self.looks)} looks, within {widths}: {percent_up(self.cost)} in all.")
+        if self.repeated:
+            paid = "It was paid for before"
+        else:
+            paid = f"It cost {percent_up(self.share)} of the budget"
+            paid += "" if self.most is None else f" (it could have been {percent_up(self.most)})"
+        lines.append(f"{paid}; {percent_up(self.spent)} is spent now. Request key: {self.key}")
+        return lines if self.complete else [*lines, INCOMPLETE]
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: what follows from the looks is found once
+class Asking(ABC):
+    """A question to a budget, and the looks that are stored under its key."""
+
+    budget: Budget
+    question: AskRequest
+    key: str
+    looks: tuple[Look, ...] = ()
+
+    @abstractmethod
+    def next_plan(self) -> Plan | None:
+        """1. Price: the plan of the next look, as of what is left; None if the looks answer the question."""
+
+    @abstractmethod
+    def stored_plan(self, content: Mapping[str, Any], spend: Spend) -> Plan:
+        """The plan of a stored look; refused where it answers another question."""
+
+    @abstractmethod
+    def outcome(self, *, complete: bool = True) -> Asked:
+        """What the looks say together."""
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """What is stored with the next look, beside its number and plan."""
+        return {}
+
+    @property
+    def words(self) -> str:
+        """The question as the history shows it."""
+        return str(about(self.question.payment, self.question.words())["query"])
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The blocks of people that pay."""
+        return self.budget.terms.chosen_blocks(self.question.blocks)
+
+    @property
+    def look_key(self) -> str:
+        """The request key of the next look; the first has the question's own."""
+        return self.key if not self.looks else f"{self.key} (look {len(self.looks) + 1})"
+
+    @property
+    def paid(self) -> Spend | None:
+        """What was paid for the next look, if it was."""
+        return self.budget.ledger.spend_of(self.look_key)
+
+    def read(self) -> Self:
+        """The same with all looks that are stored by now."""
+        asking = self
+        while (spend := asking.paid) is not None and spend.answer is not None:
+            if spend.dataset != self.budget.dataset:
+                raise KeyReusedError(self.key)
+            content = _content_of(spend.answer, self.key)
+            plan = asking.stored_plan(content, spend)
+            if self.budget.terms.plan_id(plan, self.blocks) != spend.plan:
+                raise KeyReusedError(self.key)
+            asking = asking.taking(plan, content, spend.cost, spend.spent, repeated=True)
+        return asking
+
+    def with_look(self, plan: Plan, answer: object) -> Self:
+        """2. Commit; 3. draw and store: the same with a look more."""
+        ready = plan.prepared(answer)
+        if ready.count != 1:
+            rule = "one number for one question"
+            raise InputError("answer", rule, f"{ready.count}", "Plan for several, or ask one by one.")
+        several = self.looks or self.question.floor is not None
+        if several and len(self.key) > LONGEST_KEY - _ROOM:
+            rule = f"at most {LONGEST_KEY - _ROOM} characters where there are several looks"
+            raise InputError("key", rule, f"{len(self.key)}")
+        beside = {"look": len(self.looks) + 1, "plan": plan_record(plan), **self.beside}
+
+        def draw() -> bytes:
+            content = {**beside, "values": ready.draw(SecureKeystream()).tolist()}
+            return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+
+        words = self.words if not self.looks else f"{self.words}; look {len(self.looks) + 1}"
+        stored, paid = self.budget.answered(
+            plan, 1, draw, again=True, blocks=self.question.blocks, key=self.look_key, query=words
+        )
+        content, repeated = _content_of(stored, self.key), paid.stored_answer is not None
+        return self.taking(plan, content, paid.charged, paid.spent, repeated=repeated)
+
+    def taking(
+        self, plan: Plan, content: Mapping[str, Any], cost: Amounts, spent: Amounts, *, repeated: bool
+    ) -> Self:
+        """The same with this look."""
+        (number,) = content["values"]
+        value = int(number) if plan.mechanism.grid.whole_outputs else float(number)
+        look = Look(
+            value=value,
+            within=float(plan.interval(value)[1] - value),
+            share=self.budget.terms.share_of_cost(cost, spent),
+            plan=plan,
+            repeated=repeated,
+        )
+        return replace(self, looks=(*self.looks, look))
+
+
+def ask(budget: Budget, asked: AskRequest) -> Asked:
+    """Look until the looks answer the question: price, commit, draw and store."""
+    asking = asking_of(budget, asked)
+    while True:
+        asking = asking.read()
+        try:
+            plan = asking.next_plan()
+            if plan is None:
+                return asking.outcome()
+            asking = asking.with_look(plan, asked.answer)
+        except BudgetExceededError:
+            if asked.floor is None or not asking.looks:
+                raise
+            return asking.outcome(complete=False)
+        except KeyReusedError:
+            # another process may have paid for this look, with the law that cost least then
+            if asking.read() is asking:
+                raise
+
+
+def asking_of(budget: Budget, asked: AskRequest) -> Asking:
+    """The question, before its stored looks are read."""
+    from pbdp.ledger.averaging import Averaging
+    from pbdp.ledger.scouting import Scouting
+
+    rule = Averaging if asked.floor is None else Scouting
+    key = secrets.token_hex(16) if asked.key is None else asked.key
+    return rule(budget=budget, question=asked, key=key)
 
 
 def requirement_of(question: Question, budget: Budget) -> Requirement:
     """What is asked, with place holders for what is to be found."""
     if budget.terms.delta == 0:
         raise InputError("delta", "above zero in a budget that chooses noise", "0", "Make one with 1e-9.")
-    region = (
-        AbsoluteRegion.even(1.0)
-        if question.within is None
-        else region_within(question.within, question.nonnegative)
-    )
+    within, confidence = question.within, question.confidence
+    even = AbsoluteRegion.even(_ANY_WIDTH)
     return Requirement(
-        region=region,
-        confidence=PLACEHOLDER if question.confidence is None else question.confidence,
+        region=even if within is None else region_within(within, question.nonnegative),
+        confidence=_ANY_CONFIDENCE if confidence is None else confidence,
         sensitivity=question.sensitivity,
         delta=budget.terms.delta,
         integer=question.integer,
@@ -58,202 +290,10 @@ def requirement_of(question: Question, budget: Budget) -> Requirement:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A published number, the interval it stands for, the plan that was chosen, and what it cost.
-
-    The number is an int where whole ones are published, else a float, whatever type the answer had.
-    `low <= true answer <= high` holds with `confidence`. `share` is what it cost of the whole budget, and
-    `spent` what is spent now; `repeated` says that it is the stored answer to an earlier request.
-
-    A sharpened answer is the average of `averaged` numbers, `plan` is that of the last of them. Its interval
-    holds by itself: if the widths were not chosen because of what earlier answers showed. `joint` are the
-    ends that hold for all answers under the key together, however they were chosen.
-    """
-
-    value: float
-    low: float
-    high: float
-    confidence: float
-    plan: Plan
-    key: str
-    share: float
-    spent: float
-    repeated: bool
-    averaged: int = 1
-    joint: tuple[float, float] | None = None
-
-    @property
-    def answer(self) -> float:
-        """The published number."""
-        return self.value
-
-    @property
-    def cost(self) -> float:
-        """What it cost of the whole budget; the same as `share`."""
-        return self.share
-
-    def describe(self) -> str:
-        """In words, one line a fact."""
-        cost = (
-            "It was paid for before" if self.repeated else f"It cost {percent_up(self.share)} of the budget"
-        )
-        spent = f"{cost}; {percent_up(self.spent)} is spent now. Request key: {self.key}"
-        if self.joint is None:
-            return f"{self.value}, with {self.plan.describe()}.\n{spent}"
-        return "\n".join([str(self.value), *self.interval_lines(), spent])
-
-    def interval_lines(self) -> list[str]:
-        """Where the true answer is, in sentences."""
-        ends = f"The true answer is between {plain(self.low)} and {plain(self.high)}"
-        lines = [f"{ends}, with confidence {percent_down(self.confidence)}."]
-        if self.joint is not None:
-            joint = f"{plain(self.joint[0])} to {plain(self.joint[1])}"
-            lines[0] += f" It is the average of {self.averaged} answers."
-            lines.append(f"If you asked again because of what an earlier answer showed, go by {joint}.")
-        return lines
-
-
-def choose(budget: Budget, question: Question, blocks: Blocks = None, spent: Amounts | None = None) -> Plan:
-    """The certified law that answers the question at the least cost of what is left; nothing is spent.
-
-    `spent` is what was spent when the question came; what is spent now, if left out.
-    """
-    spent = budget.state.spent if spent is None else spent
-    requirement = requirement_of(question, budget)
-    payer = Affordable(
-        terms=budget.terms,
-        spent=spent,
-        blocks=budget.terms.chosen_blocks(blocks),
-        share=1.0 if question.share is None else question.share,
-    )
-    quick = replace(payer, families=QUICK)
-    if question.within is None:
-        requirement = quick.narrowest(requirement).requirement
-    elif question.confidence is None:
-        requirement = quick.largest_confidence(requirement).requirement
-    plan = payer.plan(requirement)
-    if plan is not None:
-        return plan
-    share = percent_up(budget.terms.share(spent, payer.blocks))
-    cheapest = laws_for(requirement)[0]
-    raise BudgetExceededError(
-        budget.dataset,
-        f"{share} of it is spent, and too little is left",
-        what_fits(payer, cheapest, any_law=True),
-    )
-
-
-def ask(budget: Budget, asked: AskRequest) -> Asked | Looked:
-    """Choose, pay, draw, store; look several times where a percentage has a floor."""
-    question, answer, paying = asked, asked.answer, asked.payment
-    if asked.floor is not None:
-        from pbdp.ledger.looks import look
-
-        return look(budget, question, answer, **paying)
-    if asked.sharpenable:
-        from pbdp.ledger.sharpening import ask_again
-
-        return ask_again(budget, question, answer, **paying)
-    key, blocks = paying.get("key"), paying.get("blocks")
-    before = None if key is None else budget.ledger.spend_of(key)
-    if key is None or before is None:
-        plan = choose(budget, question, blocks)
-    else:
-        plan = _paid_before(budget, question, before, blocks)
-    beside = {"asked": plan_record(plan)}
-    drawn = Drawn.of(budget, plan, answer, beside, about(paying, question.words()))
-    # what was drawn just now has the plan that it was drawn with, and its tables
-    then, values = unpacked(drawn.content, drawn.paid.key) if drawn.repeated else (plan, drawn.values)
-    plan, value = then, number_of(then, values)
-    low, high = plan.interval(value)
-    return Asked(
-        value=value,
-        low=low,
-        high=high,
-        confidence=plan.confidence,
-        plan=plan,
-        key=drawn.paid.key,
-        share=0.0 if drawn.repeated else drawn.share(budget),
-        spent=budget.spent,
-        repeated=drawn.repeated,
-    )
-
-
-def number_of(plan: Plan, values: Array | Index) -> float:
-    """The one published number, which a double holds exactly; whole where the plan publishes such."""
-    return int(values[0]) if plan.mechanism.grid.whole_outputs else float(values[0])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Drawn:
-    """A number that was paid for, drawn and stored: what is stored with it, and what was paid."""
-
-    content: dict[str, Any]
-    paid: Reservation
-
-    @classmethod
-    def of(
-        cls,
-        budget: Budget,
-        plan: Plan,
-        answer: object,
-        beside: dict[str, Any],
-        paying: PayingFor,
-    ) -> Drawn:
-        """Pay for one number, draw it unless it was, and store it beside what is to be known of it later."""
-        ready = plan.prepared(answer)
-        if ready.count != 1:
-            rule = "one number for one question"
-            raise InputError("answer", rule, f"{ready.count}", "Plan for several, or ask one by one.")
-
-        def draw() -> bytes:
-            content = {**beside, "values": ready.draw(SecureKeystream()).tolist()}
-            return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
-
-        stored, paid = budget.answered(plan, 1, draw, again=True, **paying)
-        content = json.loads(stored)
-        if not isinstance(content, dict) or not content.keys() >= beside.keys():
-            raise KeyReusedError(paid.key)
-        return cls(content=content, paid=paid)
-
-    @property
-    def repeated(self) -> bool:
-        """Whether it was drawn before."""
-        return self.paid.stored_answer is not None
-
-    @property
-    def values(self) -> Array | Index:
-        """The numbers that were published."""
-        return np.array(self.content["values"])
-
-    def share(self, budget: Budget) -> float:
-        """What it cost of the whole budget, when it was paid."""
-        return budget.terms.share_of_cost(self.paid.charged, self.paid.spent)
-
-
-def _paid_before(budget: Budget, question: Question, spend: Spend, blocks: Blocks) -> Plan:
-    """The plan that was paid for under this key: that of the stored answer, or the one chosen then.
-
-    A process that died between paying and drawing left no answer. Its plan is found again, as it was chosen
-    from what was left when it was paid.
-    """
-    chosen = budget.terms.chosen_blocks(blocks)
-    if spend.answer is not None:
-        plan = unpacked(json.loads(spend.answer), spend.key)[0]
-        if budget.terms.plan_id(plan, chosen) == spend.plan:
-            return plan
-        raise KeyReusedError(spend.key)
-    open_ended = question.within is None or question.confidence is None
-    laws = (choose(budget, question, blocks, spend.spent_before),) if open_ended else ()
-    for plan in laws or laws_for(requirement_of(question, budget)):
-        if budget.terms.plan_id(plan, chosen) == spend.plan:
-            return plan
-    raise KeyReusedError(spend.key)
-
-
-def unpacked(content: object, key: str) -> tuple[Plan, Array | Index]:
-    """The plan of a stored answer, and its numbers."""
-    if not isinstance(content, dict) or "asked" not in content:
+def _content_of(stored: bytes, key: str) -> dict[str, Any]:
+    """What is stored of a look; refused where the key was used for something else."""
+    content = json.loads(stored)
+    values = content.get("values") if isinstance(content, dict) and "look" in content else None
+    if not isinstance(values, Sequence) or len(values) != 1:
         raise KeyReusedError(key)
-    return plan_from_record(content["asked"]), np.array(content["values"])
+    return dict(content)

@@ -48,7 +48,6 @@ from pbdp.settings import takes_on
 
 if TYPE_CHECKING:
     from pbdp.ledger.ask import Asked
-    from pbdp.ledger.looks import Looked
 
 Numbers = Array | Index
 # Limits that agree to one part in this many are the same.
@@ -425,10 +424,11 @@ class Budget(Reported):
         return BudgetExceededError(refusal.dataset, refusal.reason, remedy or asked.advice())
 
     @takes_on(AskRequest)
-    def ask(self, asked: AskRequest) -> Asked | Looked:
+    def ask(self, asked: AskRequest) -> Asked:
         """Publish a number with the certified law that costs least of what is left; see `ledger.ask`.
 
-        Give two of `within`, `confidence` and `share`.
+        Give two of `within`, `confidence` and `share`. The same question under the same `key` for less width
+        pays the difference.
         """
         from pbdp.ledger.ask import ask
 

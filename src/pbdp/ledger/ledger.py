@@ -86,14 +86,21 @@ class Draft(NamedTuple):
 
 
 class Spend(NamedTuple):
-    """What a request key was paid for, what was spent before it, and the answer, if it has one."""
+    """What a request key was paid for, what it cost, what is spent since, and the answer, if it has one."""
 
     key: str
     sequence: int
     dataset: str
     plan: str
-    spent_before: Amounts
+    query: str | None
+    cost: Amounts
+    spent: Amounts
     answer: bytes | None
+
+    @property
+    def spent_before(self) -> Amounts:
+        """What was spent when it was priced."""
+        return total(self.spent, self.cost, -1)
 
 
 class Ledger:
@@ -264,11 +271,17 @@ class Ledger:
             if known is None:
                 return None
             record = self._record(known.sequence, known.hash)
-            content = record.content
-            plan = content["plan"] if record.kind == "spend" else ""
-            before = total(content["spent"], content["cost"], -1)
-            answer = None if known.answer is None else self._stored_answer(known)
-            return Spend(key, record.sequence, content["dataset"], plan, before, answer)
+            content, answer = record.content, None if known.answer is None else self._stored_answer(known)
+            return Spend(
+                key=key,
+                sequence=record.sequence,
+                dataset=content["dataset"],
+                plan=content.get("plan", ""),
+                query=content.get("query"),
+                cost=content["cost"],
+                spent=content["spent"],
+                answer=answer,
+            )
 
     def history(self, dataset: str | None = None) -> Iterator[Entry]:
         """Every change of every budget, or of one, in order.

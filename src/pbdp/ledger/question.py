@@ -46,12 +46,6 @@ class Question(Request):
         default=None,
         group=ACCURACY,
     )
-    sharpenable: bool = setting(
-        FLAG,
-        "take Gaussian-type noise: asking again under the same key for less width then costs the difference",
-        default=False,
-        group=ACCURACY,
-    )
     integer: bool = setting(FLAG, "answers are whole numbers", default=False, group=ACCURACY)
     nonnegative: bool = setting(FLAG, "answers are never below zero", default=False, group=ACCURACY)
     step: float | None = setting(
@@ -61,9 +55,6 @@ class Question(Request):
     def agree(self) -> None:
         """Two of width, confidence and share; a floor with a percentage."""
         self._check_floor()
-        if self.sharpenable and (self.share is not None or self.within is None or self.confidence is None):
-            remedy = "Leave out the share of what is left."
-            raise ContradictionError("sharpenable", "used with a width and a confidence", "a share", remedy)
         given = [name for name in ("within", "confidence", "share") if getattr(self, name) is not None]
         if len(given) < 2:
             raise ContradictionError(
@@ -98,7 +89,6 @@ class Question(Request):
             None if self.within is None else f"within {_said(self.within)}",
             None if self.floor is None else f"floor {_said(self.floor)}",
             expected,
-            "to be sharpened" if self.sharpenable and self.floor is None else None,
             None if self.confidence is None else f"confidence {self.confidence:g}",
             None if self.share is None else f"{self.share:g} of what is left",
             f"sensitivity {self.sensitivity:g}",

@@ -118,7 +118,7 @@ class Width:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Target:
     """What is asked of a number: the width, and what privacy is measured against."""
 
     width: Width
@@ -175,7 +175,7 @@ class Scout:
 class Procedure:
     """Scouts, from the widest to the narrowest; without any, one look with the sigma `alone`."""
 
-    asked: Asked
+    target: Target
     scouts: tuple[Scout, ...]
     alone: float
 
@@ -209,11 +209,11 @@ class Procedure:
 
     def half_width(self, sigma: float) -> int:
         """The steps that a look with this sigma is within, with the confidence."""
-        return half_width_of(sigma, self.asked.width.confidence)
+        return half_width_of(sigma, self.target.width.confidence)
 
     def plan(self, sigma: float) -> Plan:
         """A look as a certified plan of its own, with Gaussian-type noise."""
-        return gaussian_plan(self.asked.requirement(self.half_width(sigma)), sigma)
+        return gaussian_plan(self.target.requirement(self.half_width(sigma)), sigma)
 
     def precision_at(self, answer: float) -> float:
         """The mean precision (the sum of 1/sigma²) that is bought when this is the true answer, in steps."""
@@ -229,16 +229,16 @@ class Procedure:
 
     def record(self) -> dict[str, Any]:
         """All there is to know, for JSON."""
-        asked = self.asked
+        target = self.target
         return {
-            "within": asked.width.theta,
-            "floor": asked.width.floor,
-            "confidence": asked.width.confidence,
-            "sensitivity": asked.sensitivity,
-            "delta": asked.delta,
-            "integer": asked.integer,
-            "step": asked.step,
-            "neighbors": str(asked.neighbors),
+            "within": target.width.theta,
+            "floor": target.width.floor,
+            "confidence": target.width.confidence,
+            "sensitivity": target.sensitivity,
+            "delta": target.delta,
+            "integer": target.integer,
+            "step": target.step,
+            "neighbors": str(target.neighbors),
             "alone": self.alone,
             "scouts": [[scout.sigma, [list(band) for band in scout.bands]] for scout in self.scouts],
         }
@@ -252,8 +252,8 @@ class Procedure:
             Scout(sigma=sigma, bands=tuple((start, end) for start, end in bands))
             for sigma, bands in record["scouts"]
         )
-        asked = Asked(width=width, **{name: record[name] for name in names})
-        return cls(asked=asked, scouts=scouts, alone=record["alone"])
+        target = Target(width=width, **{name: record[name] for name in names})
+        return cls(target=target, scouts=scouts, alone=record["alone"])
 
 
 @lru_cache(maxsize=1024)
@@ -296,7 +296,7 @@ def gaussian_plan(requirement: Requirement, sigma: float | None = None) -> Plan:
 def settled_from(procedure: Procedure) -> int:
     """A grid point from which on every last look is within the width by itself."""
     widest = procedure.half_width(procedure.ends[-1])
-    width, grid = procedure.asked.width, procedure.asked.grid
+    width, grid = procedure.target.width, procedure.target.grid
     found = math.ceil((widest + 2) / width.theta) + 2
     while width.steps_at(found, grid) < widest:
         found *= 2
@@ -318,8 +318,8 @@ def blocks(procedure: Procedure) -> tuple[Index, Index]:
 
 def miss_bounds(procedure: Procedure, first: Index, last: Index) -> Array:
     """An upper bound for the probability of a miss for the answers of each block first <= |Q| <= last."""
-    asked = procedure.asked
-    widths = np.array(asked.width.steps_at_each(first.tolist(), asked.grid), dtype=np.float64)
+    target = procedure.target
+    widths = np.array(target.width.steps_at_each(first.tolist(), target.grid), dtype=np.float64)
     after = np.ones(len(first)) if procedure.scouts else 2 * _beyond(procedure.alone, widths)
     for number in range(len(procedure.scouts) - 1, -1, -1):
         scout = procedure.scouts[number]

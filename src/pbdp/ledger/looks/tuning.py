@@ -23,7 +23,7 @@ import numpy as np
 
 from pbdp import special
 from pbdp.errors import InputError
-from pbdp.looks.procedure import NEXT, Asked, Procedure, Scout, blocks, miss_bounds, sigma_for
+from pbdp.ledger.looks.procedure import NEXT, Procedure, Scout, Target, blocks, miss_bounds, sigma_for
 from pbdp.noise.kernel import Array, Index
 
 # Answers are expected from twice to 20,000 times the floor, evenly in log, unless told.
@@ -80,21 +80,21 @@ class _Stage:
     missed: Array
 
 
-def procedure_for(asked: Asked, expected: tuple[float, float] | None = None) -> Procedure:
+def procedure_for(target: Target, expected: tuple[float, float] | None = None) -> Procedure:
     """The procedure for a width, tuned for answers in the expected range, and proved for all."""
-    floor = asked.width.floor
+    floor = target.width.floor
     low, high = (floor * USUAL[0], floor * USUAL[1]) if expected is None else expected
     if not 0 < low <= high < math.inf:
         remedy = "They are taken as spread evenly in log: for counts from 0 on start at 1."
         raise InputError(
             "expect", "two numbers above 0, the smaller one first", f"{low:g} and {high:g}", remedy
         )
-    return _procedure(asked, float(f"{low:.6g}"), float(f"{high:.6g}"))
+    return _procedure(target, float(f"{low:.6g}"), float(f"{high:.6g}"))
 
 
 @lru_cache(maxsize=64)
-def _procedure(asked: Asked, low: float, high: float) -> Procedure:
-    width, grid = asked.width, asked.grid
+def _procedure(target: Target, low: float, high: float) -> Procedure:
+    width, grid = target.width, target.grid
     if width.steps_at(0, grid) < 0:
         raise InputError("floor", "at least a step of the grid", f"{width.floor:g}", "Use a finer step.")
     largest = min(width.theta, LARGEST_RATIO * _quantile(width.confidence))
@@ -105,24 +105,24 @@ def _procedure(asked: Asked, low: float, high: float) -> Procedure:
         # the widest scout serves answers up to so far
         furthest = WIDEST_SIGMA * grid.step / _last_sigma(theta, width.confidence) * math.sqrt(GROWTH)
         rules = shape(theta, width.confidence, (least or 0.1 * kink) / kink, min(high, furthest) / kink)
-        made = _proved(asked, rules, theta)
+        made = _proved(target, rules, theta)
         if made is not None:
             return made
-    return _in_steps(asked, (), largest, 1.0, 1.0)
+    return _in_steps(target, (), largest, 1.0, 1.0)
 
 
-def _proved(asked: Asked, rules: tuple[Rule, ...], theta: float) -> Procedure | None:
+def _proved(target: Target, rules: tuple[Rule, ...], theta: float) -> Procedure | None:
     """The rules on the grid, narrowed until the promise holds; None if that costs too much.
 
     Last looks for answers near the floor are what costs, so that they are narrowed apart.
     """
-    alpha, near, far = float(1 - np.float64(asked.width.confidence)), 1.0, 1.0
-    z = _quantile(asked.width.confidence)
+    alpha, near, far = float(1 - np.float64(target.width.confidence)), 1.0, 1.0
+    z = _quantile(target.width.confidence)
     slope = 2 * z * math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-    apart = NEAR * asked.width.floor / theta / asked.grid.step
+    apart = NEAR * target.width.floor / theta / target.grid.step
     before = math.inf
     for _ in range(_TRIALS):
-        made = _in_steps(asked, rules, theta, near, far)
+        made = _in_steps(target, rules, theta, near, far)
         if not rules:
             # one look within the floor, which its own table proves
             return made
@@ -145,14 +145,14 @@ def _proved(asked: Asked, rules: tuple[Rule, ...], theta: float) -> Procedure | 
     return None
 
 
-def _in_steps(asked: Asked, rules: tuple[Rule, ...], theta: float, near: float, far: float) -> Procedure:
+def _in_steps(target: Target, rules: tuple[Rule, ...], theta: float, near: float, far: float) -> Procedure:
     """The rules on the grid, last looks for answers near the floor and for others narrowed by a factor.
 
     Noise within a whole number of steps, w, has the sigma of normal noise within w + 1/2; and the w of an
     answer may be all but one step less than theta times it.
     """
-    least = asked.width.steps_at(0, asked.grid)
-    alone = sigma_for(least, asked.width.confidence)
+    least = target.width.steps_at(0, target.grid)
+    alone = sigma_for(least, target.width.confidence)
     unit, shift = (least + 0.5) / theta, 0.5 / theta
     scouts = []
     for rule in rules:
@@ -165,7 +165,7 @@ def _in_steps(asked: Asked, rules: tuple[Rule, ...], theta: float, near: float, 
             if not bands or bands[-1][1] != end:
                 bands.append((at, end))
         scouts.append(Scout(sigma=_digits(rule.sigma * unit), bands=tuple(bands)))
-    return Procedure(asked=asked, scouts=tuple(scouts), alone=alone)
+    return Procedure(target=target, scouts=tuple(scouts), alone=alone)
 
 
 def _digits(sigma: float) -> float:

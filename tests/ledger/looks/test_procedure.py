@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from pbdp.errors import InputError
-from pbdp.looks.procedure import (
+from pbdp.ledger.looks.procedure import (
     NEXT,
     SLACK,
-    Asked,
     Procedure,
     Scout,
+    Target,
     Width,
     blocks,
     half_width_of,
@@ -28,16 +28,16 @@ from pbdp.looks.procedure import (
     settled_from,
     sigma_for,
 )
-from pbdp.looks.tuning import MOST, procedure_for
+from pbdp.ledger.looks.tuning import MOST, procedure_for
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.gaussian import DiscreteGaussian
 from tests.effort import cases
 
 WIDTH = Width(theta=0.05, floor=50, confidence=0.95)
-COUNT = Asked(width=WIDTH, sensitivity=1, delta=1e-6, integer=True)
+COUNT = Target(width=WIDTH, sensitivity=1, delta=1e-6, integer=True)
 TWO = Procedure(
-    asked=COUNT,
+    target=COUNT,
     scouts=(
         Scout(sigma=400.0, bands=((0, NEXT), (3000, 70.0))),
         Scout(sigma=150.0, bands=((0, 25.0), (1500, 35.0))),
@@ -55,7 +55,7 @@ def test_scouts_lead_to_the_last_look() -> None:
     assert TWO.next_look([2999, -1499]) == 25
     assert TWO.next_look([2999, -1499, 1]) is None
     assert TWO.longest() == (400, 150, 25)
-    alone = Procedure(asked=COUNT, scouts=(), alone=25.0)
+    alone = Procedure(target=COUNT, scouts=(), alone=25.0)
     assert alone.next_look([]) == 25
     assert alone.next_look([3]) is None
     assert alone.ends == (25,)
@@ -79,7 +79,7 @@ def test_a_procedure_comes_back_from_its_record() -> None:
 )
 def test_a_procedure_without_an_end_is_refused(scout: Scout) -> None:
     with pytest.raises(InputError, match="scouts"):
-        Procedure(asked=COUNT, scouts=(scout,), alone=25.0)
+        Procedure(target=COUNT, scouts=(scout,), alone=25.0)
 
 
 @pytest.mark.parametrize(
@@ -175,14 +175,14 @@ def test_expected_answers_change_the_cost_and_never_the_promise() -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        Asked(width=Width(theta=0.1, floor=0.5, confidence=0.95), sensitivity=3, delta=1e-6),
-        Asked(width=Width(theta=0.2, floor=50, confidence=0.9), sensitivity=1, delta=1e-6, integer=True),
-        Asked(width=Width(theta=0.5, floor=2, confidence=0.8), sensitivity=1, delta=1e-6, integer=True),
-        Asked(width=Width(theta=0.05, floor=5000, confidence=0.99), sensitivity=1, delta=1e-6, integer=True),
+        Target(width=Width(theta=0.1, floor=0.5, confidence=0.95), sensitivity=3, delta=1e-6),
+        Target(width=Width(theta=0.2, floor=50, confidence=0.9), sensitivity=1, delta=1e-6, integer=True),
+        Target(width=Width(theta=0.5, floor=2, confidence=0.8), sensitivity=1, delta=1e-6, integer=True),
+        Target(width=Width(theta=0.05, floor=5000, confidence=0.99), sensitivity=1, delta=1e-6, integer=True),
     ][: cases(8)],
     ids=str,
 )
-def test_any_width_has_a_procedure_of_at_most_so_much(asked: Asked) -> None:
+def test_any_width_has_a_procedure_of_at_most_so_much(asked: Target) -> None:
     procedure = procedure_for(asked)
     fixed = sigma_for(asked.width.steps_at(0, asked.grid), asked.width.confidence) ** -2
     assert procedure.scouts
@@ -193,7 +193,7 @@ def test_any_width_has_a_procedure_of_at_most_so_much(asked: Asked) -> None:
 def test_looks_at_wide_whole_numbers_keep_the_promise() -> None:
     """Each answer is rounded to a multiple of a whole number first; drawn at and around the worst spots."""
     width = Width(theta=0.05, floor=1e6, confidence=0.9)
-    asked = Asked(width=width, sensitivity=10_000, delta=1e-6, integer=True)
+    asked = Target(width=width, sensitivity=10_000, delta=1e-6, integer=True)
     procedure, step, draw = procedure_for(asked), round(asked.grid.step), np.random.default_rng(7)
     assert procedure.scouts
     assert asked.grid.whole_outputs
@@ -215,10 +215,10 @@ def test_expectations_that_cannot_be_are_refused(expected: tuple[float, float]) 
         procedure_for(COUNT, expected)
 
 
-def asked(theta: float, floor: float, confidence: float, **more: object) -> Asked:
+def asked(theta: float, floor: float, confidence: float, **more: object) -> Target:
     width = Width(theta=theta, floor=floor, confidence=confidence)
     given = {"sensitivity": 1.0, "delta": 1e-6, "integer": True} | more
-    return Asked(width=width, **given)  # type: ignore[arg-type]
+    return Target(width=width, **given)  # type: ignore[arg-type]
 
 
 FIVE_PERCENT = asked(0.05, 50, 0.95)
@@ -236,12 +236,12 @@ def small(seed: int) -> Procedure:
         scouts.append(Scout(sigma=choose.choice([2.0, 5.0]), bands=bands))
     final = scouts[-1]
     scouts[-1] = replace(final, bands=tuple((a, 1.1 if b == NEXT else b) for a, b in final.bands))
-    return Procedure(asked=asked(0.2, 3, 0.9), scouts=tuple(scouts), alone=1.5)
+    return Procedure(target=asked(0.2, 3, 0.9), scouts=tuple(scouts), alone=1.5)
 
 
 def brute_miss(procedure: Procedure, answer: int) -> float:
     """The probability of a miss at one answer, from the whole-number tables that are drawn from."""
-    width = procedure.asked.width
+    width = procedure.target.width
 
     def allowed(noise: int) -> bool:
         theta, floor = Fraction(repr(width.theta)), Fraction(repr(width.floor))
@@ -304,7 +304,7 @@ def test_blocks_cover_every_answer_and_the_rest_is_settled(seed: int) -> None:
     assert np.array_equal(last[:-1] + 1, first[1:])
     assert (first <= last).all()
     assert last[-1] == settled_from(procedure)
-    width, grid = procedure.asked.width, procedure.asked.grid
+    width, grid = procedure.target.width, procedure.target.grid
     reached = width.steps_at(int(last[-1]), grid)
     assert all(procedure.half_width(sigma) <= reached for sigma in procedure.ends)
 
@@ -323,7 +323,7 @@ def test_the_promise_is_kept_and_not_much_more() -> None:
 
 def test_real_answers_lose_what_rounding_takes() -> None:
     width = Width(theta=0.1, floor=5, confidence=0.9)
-    grid = Asked(width=width, sensitivity=1, delta=1e-6, step=0.5).grid
+    grid = Target(width=width, sensitivity=1, delta=1e-6, step=0.5).grid
     for steps in range(400):
         allowed = width.steps_at(steps, grid)
         # every true answer that is rounded to this grid point, at its worst

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from pbdp.looks.procedure import NEXT, Asked, Procedure, Scout, Width
+from pbdp.ledger.looks.procedure import NEXT, Procedure, Scout, Target, Width
 from pbdp.mechanism.weights import TOTAL
 from pbdp.planning.pricing import Terms
 
 PROCEDURE = Procedure(
-    asked=Asked(width=Width(theta=0.2, floor=3, confidence=0.9), sensitivity=2, delta=1e-6, integer=True),
+    target=Target(width=Width(theta=0.2, floor=3, confidence=0.9), sensitivity=2, delta=1e-6, integer=True),
     scouts=(
         Scout(sigma=6.0, bands=((0, NEXT), (9, 4.0), (20, 7.0))),
         Scout(sigma=4.0, bands=((0, 1.7), (14, 2.5))),
@@ -60,6 +60,6 @@ def test_no_neighbor_tells_more_than_was_paid_for() -> None:
 def test_looks_are_ordinary_plans_of_the_sensitivity() -> None:
     for sigma in PROCEDURE.longest():
         plan = PROCEDURE.plan(sigma)
-        assert plan.requirement.sensitivity == PROCEDURE.asked.sensitivity
-        assert plan.delta == PROCEDURE.asked.delta
+        assert plan.requirement.sensitivity == PROCEDURE.target.sensitivity
+        assert plan.delta == PROCEDURE.target.delta
         assert plan.epsilon == pytest.approx(2 / sigma * 4.75, rel=0.35)

@@ -1,0 +1,196 @@
+"""A width and a confidence: one look; asked again under the same key for less, one more, and their average.
+
+The first look has the law that costs least of what is left, whatever it is. Width and confidence are given,
+or one of them and a share of what is left: then the narrowest width, or the largest confidence, that this
+share buys is found. A width that the looks are within already costs nothing. A narrower one takes the cheaper
+of two: a look that is precise enough together with those before, or one that is so by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pbdp.digits import percent_up
+from pbdp.errors import InputError
+from pbdp.ledger.ask import Asked, Asking, requirement_of
+from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
+from pbdp.ledger.looks.average import Noise, estimate_of, half_width_of, is_whole, next_plan
+from pbdp.ledger.question import Question
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.requirement import Requirement
+from pbdp.paying import Blocks
+from pbdp.planning.plan import Plan
+from pbdp.planning.plan_file import plan_from_record
+from pbdp.planning.pricing import Amounts, Price
+from pbdp.planning.pricing.choice import QUICK, Affordable, laws_for, what_fits
+
+if TYPE_CHECKING:
+    from pbdp.ledger.budget import Budget
+    from pbdp.ledger.ledger import Spend
+
+
+class Averaging(Asking):
+    """A question to one width, and the looks that are averaged for it."""
+
+    @cached_property
+    def requirement(self) -> Requirement:
+        """What is asked, with place holders for what is to be found."""
+        return requirement_of(self.question, self.budget)
+
+    def next_plan(self) -> Plan | None:
+        """The law that costs least, or the one that was paid for under the key and not drawn."""
+        if self.looks and self._is_answered:
+            return None
+        paid = self.paid
+        return self._cheapest(self.budget.state.spent) if paid is None else self._paid_for(paid)
+
+    def stored_plan(self, content: Mapping[str, Any], spend: Spend) -> Plan:
+        """The plan is stored with the number; it must be for the same number as all others."""
+        if "procedure" in content:
+            raise KeyReusedError(self.key)
+        plan = plan_from_record(content["plan"])
+        if spend.query != self.words:
+            names = {one.name for one in fields(Requirement)} - {"region", "confidence", "step"}
+            same = all(getattr(plan.requirement, name) == getattr(self.requirement, name) for name in names)
+            grid = self.question.step in (None, plan.requirement.step)
+            if not (same and grid and self._is_even and _is_even(plan.requirement)):
+                raise KeyReusedError(self.key)
+        return plan
+
+    def outcome(self, *, complete: bool = True) -> Asked:
+        """The average of the looks, or the last one where that is nearer."""
+        last, joint, averaged = self.looks[-1], None, 1
+        confidence = self.question.confidence or last.plan.confidence
+        value, (low, high) = last.value, last.plan.interval(last.value, confidence)
+        if len(self.looks) > 1:
+            joint = self._joint(confidence)
+            if half_width_of(self._noises, confidence) <= Fraction(high) - Fraction(value):
+                averaged = len(self._noises)
+                value, low, high = self._average(confidence)
+        return Asked(
+            value=value,
+            low=low,
+            high=high,
+            confidence=confidence,
+            looks=self.looks,
+            key=self.key,
+            spent=self.budget.spent,
+            averaged=averaged,
+            joint=joint,
+            complete=complete,
+        )
+
+    @property
+    def _is_even(self) -> bool:
+        """Whether less can be asked for: a width on both sides and a confidence, and no share."""
+        return self.question.share is None and _is_even(self.requirement)
+
+    @property
+    def _is_answered(self) -> bool:
+        """Whether the looks are within the width, with the confidence."""
+        asked, last = self.requirement, self.looks[-1].plan.requirement
+        if not self._is_even:
+            # it is the same question, word for word
+            return True
+        if last.half_width <= asked.half_width and last.confidence >= asked.confidence:
+            return True
+        return bool(self._noises) and half_width_of(self._noises, asked.confidence) <= Fraction(
+            asked.half_width
+        )
+
+    @cached_property
+    def _noises(self) -> tuple[Noise, ...]:
+        """The last looks that can be averaged."""
+        found = [Noise.of(look.plan) for look in self.looks]
+        first = next((n for n in range(len(found), 0, -1) if found[n - 1] is None), 0)
+        return tuple(noise for noise in found[first:] if noise is not None)
+
+    def _average(self, confidence: float) -> tuple[float, float, float]:
+        values = [look.value for look in self.looks[-len(self._noises) :]]
+        value, half = estimate_of(self._noises, values), half_width_of(self._noises, confidence)
+        if is_whole(self._noises):
+            return int(value), int(value - half), int(value + half)
+        # ends allow for their own rounding, which is far below that of the width
+        return float(value), float(value - half), float(value + half)
+
+    def _joint(self, confidence: float) -> tuple[float, float]:
+        """What the looks' own intervals have in common, at levels that add up to the confidence's."""
+        missed = 1 - confidence
+        ends = [
+            look.plan.interval(look.value, 1 - missed / (number * (number + 1)))
+            for number, look in enumerate(self.looks, start=1)
+        ]
+        low, high = max(low for low, _ in ends), min(high for _, high in ends)
+        # where they have nothing in common one of them missed, which the confidence allows for
+        return (low, high) if low <= high else ends[-1]
+
+    def _laws(self) -> tuple[Plan, ...]:
+        """Laws for a look more, after which the looks are within the width."""
+        together = next_plan(self._noises, self.requirement) if self._noises else None
+        return (() if together is None else (together,)) + laws_for(self.requirement)
+
+    def _cheapest(self, spent: Amounts) -> Plan:
+        if not self.looks:
+            return choose(self.budget, self.question, self.question.blocks, spent)
+        terms, blocks = self.budget.terms, self.blocks
+        prices = [
+            (Price(terms=terms, plans=((plan, 1),), blocks=blocks, spent=spent).share, number, plan)
+            for number, plan in enumerate(self._laws())
+        ]
+        fitting = [(share, number, plan) for share, number, plan in prices if share is not None]
+        return min(fitting)[2] if fitting else prices[0][2]
+
+    def _paid_for(self, spend: Spend) -> Plan:
+        """The law that was chosen when it was paid for: a process died before it was drawn."""
+        blocks = self.blocks
+        if not self.looks and (self.question.within is None or self.question.confidence is None):
+            laws: tuple[Plan, ...] = (self._cheapest(spend.spent_before),)
+        else:
+            laws = self._laws()
+        for plan in laws:
+            if self.budget.terms.plan_id(plan, blocks) == spend.plan:
+                return plan
+        if not self.looks:
+            raise KeyReusedError(self.key)
+        rule = f"the width that another process has paid for under {self.key!r} and not drawn yet"
+        raise InputError("within", rule, f"{self.question.within}", "Ask for that one first.")
+
+
+def choose(budget: Budget, question: Question, blocks: Blocks = None, spent: Amounts | None = None) -> Plan:
+    """The certified law that answers the question at the least cost of what is left; nothing is spent.
+
+    `spent` is what was spent when the question came; what is spent now, if left out.
+    """
+    spent = budget.state.spent if spent is None else spent
+    requirement = requirement_of(question, budget)
+    payer = Affordable(
+        terms=budget.terms,
+        spent=spent,
+        blocks=budget.terms.chosen_blocks(blocks),
+        share=1.0 if question.share is None else question.share,
+    )
+    quick = replace(payer, families=QUICK)
+    if question.within is None:
+        requirement = quick.narrowest(requirement).requirement
+    elif question.confidence is None:
+        requirement = quick.largest_confidence(requirement).requirement
+    plan = payer.plan(requirement)
+    if plan is not None:
+        return plan
+    share = percent_up(budget.terms.share(spent, payer.blocks))
+    cheapest = laws_for(requirement)[0]
+    raise BudgetExceededError(
+        budget.dataset,
+        f"{share} of it is spent, and too little is left",
+        what_fits(payer, cheapest, any_law=True),
+    )
+
+
+def _is_even(requirement: Requirement) -> bool:
+    region = requirement.region
+    return isinstance(region, AbsoluteRegion) and region.below == region.above and math.isfinite(region.below)
