@@ -4,24 +4,30 @@ What ledgers store, and how requests, plans and surveys are known again, is the 
 
 Files of plans, manifests, configurations and queries come from others: they are read with a limit to their
 size, depth and number of values (`content_of`, `json_of`), so that none fills the memory, takes minutes or
-ends in an error of Python.
+ends in an error of Python. What a plan file claims is made again from its request and its noise, and refused
+unless it agrees (`broken_refused`, `check_claims`).
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pbdp.errors import InputError, PlanFileError, did_you_mean, shown
+from pbdp.errors import InputError, PbdpError, PlanFileError, did_you_mean, shown
 
 LARGEST = 64 * 2**20
 DEEPEST = 100
 # Read in half a second each: lists and objects, and values in them.
 MOST_CONTAINERS, MOST_VALUES = 200_000, 3_000_000
+# Two machines may differ in the last digits of a certificate; what was read has the figure of the second.
+SAME = 1e-9
+EDITED = "The file was edited, or is damaged; make it again."
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
@@ -69,6 +75,11 @@ def write(what: str, path: Path | str, content: bytes) -> None:
         place.write_bytes(content)
     except (OSError, ValueError) as error:
         raise InputError(what, "a path that can be written", str(place), f"{_reason(error)}.") from None
+
+
+def file_content(record: Mapping[str, Any]) -> bytes:
+    """A record as a file has it."""
+    return (json.dumps(record, indent=2, allow_nan=False) + "\n").encode()
 
 
 def place_of(what: str, path: object, refused: type[InputError] = InputError) -> Path:
@@ -137,10 +148,46 @@ def of_format(record: object, known: str, name: str) -> Mapping[str, Any]:
     """The record, if it is of this format, and of the version that is read."""
     if not isinstance(record, Mapping) or record.get("format") != known:
         raise PlanFileError(name, _KNOWN_FORMATS[known], kind_of_record(record))
-    if record.get("version") != VERSION:
+    if record.get("version") != VERSION or record["version"] is True:
         got = shown(record.get("version"))
         raise PlanFileError(f"version of {name}", f"{VERSION}", got, "Use the pbdp that wrote it.")
     return record
+
+
+@contextmanager
+def broken_refused(name: str) -> Iterator[None]:
+    """Whatever a record that nothing was made with leads to becomes a `PlanFileError` about `name`."""
+    try:
+        yield
+    except PlanFileError:
+        raise
+    except PbdpError as error:
+        raise PlanFileError(name, "a valid plan", "one that is not", f"{error} Make it again.") from None
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError, MemoryError):
+        got = "one with missing or broken fields"
+        raise PlanFileError(name, "a complete plan", got, "Make it again.") from None
+
+
+def check_claims(found: Any, claimed: Any, name: str) -> None:
+    """Refuse a record that does not say what was found, but for the last digits of figures."""
+    if isinstance(found, dict):
+        for key, value in found.items():
+            check_claims(value, claimed[key], f"{key} of the {name}")
+    elif isinstance(found, list | tuple):
+        for value, other in zip(found, claimed, strict=True):
+            check_claims(value, other, name)
+    elif isinstance(found, float):
+        if not math.isclose(found, number_in(claimed), rel_tol=SAME):
+            raise PlanFileError(name, f"{found:.9g}, as the accounting gives", f"{claimed:.9g}", EDITED)
+    elif found != claimed or isinstance(found, bool) != isinstance(claimed, bool):
+        raise PlanFileError(name, f"{found}".rstrip("."), f"{claimed}".rstrip("."), EDITED)
+
+
+def number_in(value: object) -> float:
+    """A number of a record, which no flag and no text is."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("not a number")
+    return float(value)
 
 
 # Of all formats.

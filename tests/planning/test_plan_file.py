@@ -398,11 +398,11 @@ def test_a_forged_plan_with_a_matching_epsilon_is_refused() -> None:
 
 def test_messages_say_what_to_do() -> None:
     record = record_of(plan_of_kind("width"))
-    with pytest.raises(PlanFileError, match=r"version of .* must be 1; got 2\. .*later pbdp; upgrade"):
+    with pytest.raises(PlanFileError, match=r"version of .* must be 1; got 2\. .*Use the pbdp that wrote it"):
         plan_from_record(record | {"version": 2})
-    with pytest.raises(PlanFileError, match=r"version of .* must be 1; got x\. Make the plan again"):
+    with pytest.raises(PlanFileError, match=r"version of .* must be 1; got x\. Use the pbdp"):
         plan_from_record(record | {"version": "x"})
-    with pytest.raises(PlanFileError, match=r"epsilon of the plan must be .* edited.*make the plan again"):
+    with pytest.raises(PlanFileError, match=r"epsilon of the plan must be .* edited.*make it again"):
         plan_from_record(record | {"epsilon": record["epsilon"] / 2})
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +16,8 @@ from pbdp.choosing.request import Asked
 from pbdp.choosing.scores import Given, Scale, read_scores
 from pbdp.choosing.uniform import UniformNoise
 from pbdp.digits import delta_text, percent_down, rounded_up
-from pbdp.errors import PlanFileError, unchangeable
-from pbdp.json_records import VERSION, of_format, record_in, write
+from pbdp.errors import unchangeable
+from pbdp.json_records import VERSION, broken_refused, check_claims, file_content, of_format, record_in, write
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Index
 from pbdp.parameters import non_negative
@@ -28,9 +26,6 @@ from pbdp.release.keystream import Keystream, keystream_from
 from pbdp.reported import Reported
 
 FORMAT = "pbdp-choice"
-# The claims of a file are those of its law, but for the last digits of other machines.
-_AGREE = 1e-9
-_HOW = "Make it with `pbdp choose ... -o FILE`."
 _LAWS: dict[object, type[Law]] = {
     law.name: law for law in (PermuteAndFlip, ExponentialMechanism, UniformNoise)
 }
@@ -207,8 +202,7 @@ class ChoicePlan(Reported):
 
         `path` names the file.
         """
-        text = json.dumps(self.record(), indent=2, allow_nan=False) + "\n"
-        write("plan file", path, text.encode())
+        write("plan file", path, file_content(self.record()))
 
     @classmethod
     def load(cls, path: Path | str) -> ChoicePlan:
@@ -220,28 +214,12 @@ class ChoicePlan(Reported):
 
 
 def plan_from_record(given: object, name: str = "record") -> ChoicePlan:
-    """The plan of a record, certified again."""
+    """The plan of a record; what it claims is computed again, and has to agree."""
     record = of_format(given, FORMAT, name)
-    try:
-        asked = Asked(
-            **{
-                name: record[name] for name in ("options", "sensitivity", "integer", "rising", "top", "delta")
-            },
-            neighbors=record["neighbors"],
-        )
-        within = non_negative("within", record["within"])
+    with broken_refused(name):
+        asked = Asked(**{setting: record[setting] for setting in Asked.settings()})
         law = record["law"]
         way = _LAWS[law["kind"]].read(law, asked)
-        plan = ChoicePlan(asked=asked, within=within, way=way)
-        claims = [
-            (record["epsilon"], plan.epsilon),
-            (record["confidence"], plan.confidence),
-            (record["guessed_right"], plan.risk()),
-        ]
-        agrees = all(math.isclose(claimed, found, rel_tol=_AGREE, abs_tol=1e-15) for claimed, found in claims)
-        agrees = agrees and law["formula"] == way.record()["formula"]
-    except (KeyError, TypeError) as problem:
-        raise PlanFileError(name, "complete", f"without a usable {problem}", _HOW) from None
-    if not agrees or plan.scale.step != law.get("step"):
-        raise PlanFileError(name, "as it was made", "one whose claims do not hold", "Make it again.")
-    return plan
+        plan = ChoicePlan(asked=asked, within=non_negative("within", record["within"]), way=way)
+        check_claims(plan.record(), record, "plan")
+        return plan

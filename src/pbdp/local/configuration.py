@@ -16,18 +16,17 @@ is read is checked, not believed: weights must be a law, and epsilon and fingerp
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
-from pbdp.errors import InputError, PbdpError, PlanFileError, shown
-from pbdp.json_records import NotJsonError, content_of, json_of, kind_of, kind_of_record, write
+from pbdp.errors import InputError
+from pbdp.json_records import broken_refused, check_claims, file_content, of_format, record_in, write
 from pbdp.local.boosted_response import BoostedResponse
 from pbdp.local.center_response import CenterResponse
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
 from pbdp.local.local_hashing import LocalHashing
 from pbdp.local.mean_response import MeanResponse
-from pbdp.local.mechanism import FORMAT, VERSION, LocalMechanism
+from pbdp.local.mechanism import FORMAT, LocalMechanism
 from pbdp.local.square_wave import SquareWave
 from pbdp.local.subset_selection import SubsetSelection
 from pbdp.local.user_split import UserSplit
@@ -46,7 +45,6 @@ MEMBERS: dict[str, type[LocalMechanism]] = {
         UserSplit,
     )
 }
-_ONE = "one of a survey, as `pbdp local plan -o` makes them"
 
 
 def configuration(mechanism: LocalMechanism) -> dict[str, Any]:
@@ -83,45 +81,21 @@ def _word(fingerprint: str, number: int, place: int) -> int:
 
 def save_configuration(mechanism: LocalMechanism, path: Path | str) -> None:
     """Write the configuration to a file."""
-    write("configuration", path, (json.dumps(configuration(mechanism), indent=1) + "\n").encode())
+    write("configuration", path, file_content(configuration(mechanism)))
 
 
 def load_configuration(path: Path | str) -> LocalMechanism:
     """Read a configuration from a file."""
-    content = content_of("configuration", path, PlanFileError)
-    try:
-        record = json_of(content)
-    except NotJsonError:
-        raise PlanFileError("configuration", _ONE, kind_of(content)) from None
-    return mechanism_of(record)
+    return mechanism_of(record_in("configuration", path), str(path))
 
 
-def mechanism_of(record: object) -> LocalMechanism:
+def mechanism_of(given: object, name: str = "record") -> LocalMechanism:
     """The mechanism that a configuration describes; refused if it claims what it does not hold."""
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise PlanFileError("configuration", _ONE, kind_of_record(record))
-    if record.get("version") != VERSION:
-        raise PlanFileError(
-            "version", f"{VERSION}", shown(record.get("version")), "Use the pbdp that wrote it."
-        )
-    try:
+    record = dict(of_format(given, FORMAT, name))
+    with broken_refused(name):
         mechanism = _built(record)
-        claims = (record["fingerprint"], float(record["epsilon"]), record["test_vectors"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise PlanFileError(
-            "configuration", "complete and of the right types", type(error).__name__
-        ) from None
-    except PlanFileError:
-        raise
-    except PbdpError as error:
-        raise PlanFileError("configuration", "one that holds", "another", str(error)) from None
-    if not mechanism.epsilon <= claims[1]:  # NaN is no claim either
-        raise PlanFileError("epsilon", f"at least {mechanism.epsilon!r}, which its weights have", claims[1])
-    if mechanism.fingerprint != claims[0]:
-        raise PlanFileError("fingerprint", mechanism.fingerprint, claims[0], "The file was changed.")
-    if test_vectors(mechanism) != claims[2]:
-        raise PlanFileError("test_vectors", "those of this configuration", "others", "The file was changed.")
-    return mechanism
+        check_claims(configuration(mechanism), record, "configuration")
+        return mechanism
 
 
 def _built(record: dict[str, Any]) -> LocalMechanism:

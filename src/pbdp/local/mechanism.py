@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.errors import InputError
-from pbdp.json_records import digest
+from pbdp.json_records import VERSION, digest
 from pbdp.local.blanket import AnswerPair, largest_distance
 from pbdp.local.domain import Codes, Domain, Value
 from pbdp.local.estimators import MEAN, Estimator, exact_bincount
@@ -32,7 +32,6 @@ _ZEROS = memoryview(bytes(CHUNK * WORD))
 
 # Of the configurations that are written.
 FORMAT = "pbdp-local"
-VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

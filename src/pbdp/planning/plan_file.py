@@ -9,17 +9,24 @@ needs stands here, beside them. `tests/planning/test_pricing.py` has what a fing
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pbdp.checks import Check, Verified
 from pbdp.digits import percent_down, rounded_up
-from pbdp.errors import PbdpError, PlanFileError
-from pbdp.json_records import NotJsonError, content_of, json_of, kind_of, kind_of_record, write
+from pbdp.errors import PlanFileError
+from pbdp.json_records import (
+    EDITED,
+    VERSION,
+    broken_refused,
+    check_claims,
+    file_content,
+    number_in,
+    of_format,
+    record_in,
+    write,
+)
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import Coordinates
 from pbdp.mechanism.decoder import Decoder
@@ -38,10 +45,6 @@ from pbdp.planning.plan import Part, Plan, plan_of
 Record = dict[str, Any]
 
 FORMAT = "pbdp-plan"
-VERSION = 1
-# Two machines may differ in the last digits of a certificate; a loaded plan has the figure of the second.
-SAME = 1e-9
-EDITED = "The file was edited, or is damaged; make the plan again."
 
 
 # ----------------------------------------------------------------------------- writing
@@ -118,12 +121,12 @@ def _vector_record(whole: Coordinates) -> Record:
 
 def plan_text(plan: Plan) -> str:
     """A plan as its file holds it."""
-    return json.dumps(plan_record(plan), indent=2, allow_nan=False) + "\n"
+    return file_content(plan_record(plan)).decode()
 
 
 def save_plan(plan: Plan, path: str | Path) -> None:
     """Write a plan."""
-    write("plan file", path, plan_text(plan).encode())
+    write("plan file", path, file_content(plan_record(plan)))
 
 
 # ----------------------------------------------------------------------------- reading
@@ -131,12 +134,7 @@ def save_plan(plan: Plan, path: str | Path) -> None:
 
 def load_plan(path: str | Path, neighbors: str | None = None) -> Plan:
     """Read a plan and check it; refused if it is for another relation than the one relied on."""
-    content = content_of("plan file", path, PlanFileError)
-    try:
-        record = json_of(content)
-    except NotJsonError:
-        raise PlanFileError(str(path), "a plan", kind_of(content), _HOW) from None
-    plan = plan_from_record(record, str(path))
+    plan = plan_from_record(record_in("plan file", path), str(path))
     if neighbors is not None and plan.neighbors != Neighbors(neighbors):
         raise PlanFileError(
             "plan",
@@ -147,43 +145,13 @@ def load_plan(path: str | Path, neighbors: str | None = None) -> Plan:
     return plan
 
 
-_HOW = "Make it with `pbdp plan -o FILE`."
-
-
 def plan_from_record(record: object, name: str = "record") -> Plan:
     """The plan of a record; its certificate is computed again, and has to agree."""
-    with _refused_if_broken(name):
-        if not isinstance(record, dict) or record.get("format") != FORMAT:
-            raise PlanFileError(name, "a plan", kind_of_record(record), _HOW)
-        version = record.get("version")
-        if version != VERSION or isinstance(version, bool):
-            later = isinstance(version, int) and version > VERSION
-            raise PlanFileError(
-                f"version of {name}",
-                f"{VERSION}",
-                version,
-                "It was made by a later pbdp; upgrade." if later else "Make the plan again.",
-            )
-        plan = _joint(record) if "parts" in record else _single(record)
-        _check(plan_record(plan), record, "plan")
+    given = dict(of_format(record, FORMAT, name))
+    with broken_refused(name):
+        plan = _joint(given) if "parts" in given else _single(given)
+        check_claims(plan_record(plan), given, "plan")
         return plan
-
-
-@contextmanager
-def _refused_if_broken(name: str) -> Iterator[None]:
-    """Whatever a record that no plan was made with leads to becomes a `PlanFileError` about `name`."""
-    try:
-        yield
-    except PlanFileError:
-        raise
-    except PbdpError as error:
-        raise PlanFileError(
-            name, "a valid plan", "one that is not", f"{error} Make the plan again."
-        ) from None
-    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError, MemoryError):
-        raise PlanFileError(
-            name, "a complete plan", "one with missing or broken fields", "Make the plan again."
-        ) from None
 
 
 def _single(record: Record) -> Plan:
@@ -207,28 +175,7 @@ def _joint(record: Record) -> Plan:
         parts.append((claim["name"], requirement, design))
     # a plan is certified by the argument that it names
     split = record["certificate"]["method"] == SPLIT
-    return joint_plan(parts, missing=_number(record["missing"]), split=split)
-
-
-def _check(found: Any, claimed: Any, name: str) -> None:
-    """Refuse a record that does not say what was found, but for the last digits of figures."""
-    if isinstance(found, dict):
-        for key, value in found.items():
-            _check(value, claimed[key], f"{key} of the {name}")
-    elif isinstance(found, list | tuple):
-        for value, other in zip(found, claimed, strict=True):
-            _check(value, other, name)
-    elif isinstance(found, float):
-        if not math.isclose(found, _number(claimed), rel_tol=SAME):
-            raise PlanFileError(name, f"{found:.9g}, as the accounting gives", f"{claimed:.9g}", EDITED)
-    elif found != claimed or isinstance(found, bool) != isinstance(claimed, bool):
-        raise PlanFileError(name, f"{found}".rstrip("."), f"{claimed}".rstrip("."), EDITED)
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError("not a number")
-    return float(value)
+    return joint_plan(parts, missing=number_in(record["missing"]), split=split)
 
 
 # ----------------------------------------------------------------------------- requirements and designs

@@ -32,11 +32,11 @@ def test_it_comes_back_as_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"epsilon": 0.1}, "others"),
+        ({"epsilon": 0.1}, "epsilon of the release"),
         ({"released": {"visits": [1]}}, "every part"),
         ({"released": 5}, "broken fields"),
-        ({"format": "other"}, "one of a pbdp release"),
-        ({"version": 2}, "Upgrade"),
+        ({"format": "other"}, "must be a release"),
+        ({"version": 2}, "Use the pbdp that wrote it"),
         ({"plan": {}}, "plan"),
     ],
 )

@@ -16,7 +16,7 @@ from pbdp import __version__
 from pbdp.checks import Check, FaultError, UnknownError, checked
 from pbdp.digits import rounded_up
 from pbdp.errors import InputError
-from pbdp.json_records import NotJsonError, content_of, json_of, write
+from pbdp.json_records import VERSION, broken_refused, check_claims, file_content, of_format, record_in, write
 from pbdp.planning.plan import Plan
 from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.pricing import Terms
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pbdp.ledger.request import Reservation
 
 FORMAT = "pbdp-release"
-VERSION = 1
 Record = dict[str, Any]
 # Numbers by the names of a plan's parts; a plan for one requirement has a part without a name.
 Numbers = Mapping[str, Sequence[float]]
@@ -70,7 +69,7 @@ class ReleaseFile:
             "insecure_test_seed": self.insecure_test_seed,
             "plan": plan_record(self.plan),
         }
-        return (json.dumps(record, indent=2, allow_nan=False) + "\n").encode()
+        return file_content(record)
 
 
 def utc_now() -> str:
@@ -86,26 +85,15 @@ def payment(reservation: Reservation, blocks: Sequence[str] | None) -> Record:
 
 def read_release(path: str | Path) -> ReleaseFile:
     """The release in a file; its plan is certified again."""
-    try:
-        record = json_of(content_of("release file", path))
-    except NotJsonError:
-        record = None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise InputError(
-            "release file", "one of a pbdp release", path, "`pbdp release --manifest` writes one."
-        )
-    if record.get("version") != VERSION:
-        raise InputError("version of the release file", f"{VERSION}", record.get("version"), "Upgrade pbdp.")
-    return release_from_record(record, str(path))
+    return release_from_record(record_in("release file", path), str(path))
 
 
-def release_from_record(record: Record, name: str) -> ReleaseFile:
+def release_from_record(given: object, name: str) -> ReleaseFile:
     """The same of its JSON."""
-    try:
+    record = of_format(given, FORMAT, name)
+    with broken_refused(name):
         plan = plan_from_record(record["plan"], "plan of the release")
-        claimed = (record["epsilon"], record["delta"])
-        if claimed != (record["plan"]["epsilon"], plan.delta):
-            raise InputError("release file", "of the figures of its plan", f"{name}, which has others")
+        check_claims({"epsilon": plan.epsilon, "delta": plan.delta}, record, "release")
         numbers = {str(part): [float(number) for number in own] for part, own in record["released"].items()}
         if list(numbers) != [part.name for part in plan.parts]:
             raise InputError("release file", "of numbers for every part of its plan", name)
@@ -118,8 +106,6 @@ def release_from_record(record: Record, name: str) -> ReleaseFile:
             paid=record["ledger"],
             insecure_test_seed=record["insecure_test_seed"],
         )
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise InputError("release file", "complete", f"{name}, with missing or broken fields") from None
 
 
 def verify_release(release: ReleaseFile, ledger: Ledger | None = None) -> tuple[Check, ...]:
