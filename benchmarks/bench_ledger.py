@@ -64,10 +64,8 @@ def fsync_rate(folder: Path) -> float:
 def request(number: int) -> Request:
     return Request(
         dataset="visits",
-        plan=f"{number:064x}",
-        plan_label="laplace, within 5",
+        plans=((f"{number:064x}", "laplace, within 5", 1),),
         cost={"renyi": 7},
-        package=1,
         values=1,
         neighbors="add/remove",
         query="SELECT count(*) FROM visits",

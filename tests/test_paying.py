@@ -14,7 +14,8 @@ import pytest
 from pbdp import Budget, ComparisonPlan, Ledger, Plan, choose, plan
 from pbdp.errors import InputError, ParameterError
 from pbdp.ledger import Request
-from pbdp.ledger.request import LONGEST_QUERY, about, recorded
+from pbdp.ledger.record import LONGEST_QUERY
+from pbdp.ledger.request import about, recorded
 from pbdp.paying import MEANING, PayingFor, PayingOnce
 from pbdp.tables import TablePlan
 
@@ -91,8 +92,8 @@ def test_blocks_are_not_recorded() -> None:
 
 @pytest.mark.parametrize("wrong", [5, "x" * 100_001, "\ud800"], ids=["number", "long", "surrogate"])
 def test_a_text_that_cannot_be_kept_is_refused(wrong: Any) -> None:
-    asked: dict[str, Any] = {"dataset": "visits", "plan": "0" * 64, "plan_label": "a", "cost": {"a": 1}}
-    asked |= {"package": 1, "values": 1, "neighbors": "replace"}
+    asked: dict[str, Any] = {"dataset": "visits", "plans": (("0" * 64, "a", 1),), "cost": {"a": 1}}
+    asked |= {"values": 1, "neighbors": "replace"}
     Request(**asked, query="x" * LONGEST_QUERY)
     with pytest.raises(InputError, match="query must be a text"):
         Request(**asked, query=wrong)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pbdp.ledger import Ledger, Request
-from pbdp.ledger.ledger import Draft, spend_draft
+from pbdp.ledger.log import Draft
 from pbdp.ledger.record import Record, packed_answer
 from pbdp.ledger.stores.sql import APPEND
 from pbdp.ledger.stores.sqlite import SqliteStore
@@ -26,14 +26,13 @@ def request(**changes: Any) -> Request:
     """One number from a plan of one release that costs 10."""
     usual: dict[str, Any] = {
         "dataset": "visits",
-        "plan": PLAN,
-        "plan_label": "laplace, within 5",
         "cost": {"renyi": 10},
-        "package": 1,
         "values": 1,
         "neighbors": "add/remove",
     }
-    return Request(**{**usual, **changes})
+    named: dict[str, Any] = {"plan": PLAN, "plan_label": "laplace, within 5", "package": 1}
+    plan = tuple(changes.pop(name, value) for name, value in named.items())
+    return Request(**{**usual, "plans": (plan,), **changes})
 
 
 def ledger_with_visits(url: str, limit: int = 100, *, trust: bool = False) -> Ledger:
@@ -62,14 +61,14 @@ def fill(url: str, releases: int = 6) -> None:
 
 def fill_at_once(ledger: Ledger, requests: Iterable[Request]) -> None:
     """Release all of these in one transaction, which takes a hundredth of the time."""
-    store: Any = ledger._store
-    fold, rows = ledger._read_on(), []
-    machine = ledger._witness.machine()
+    log = ledger._log
+    store: Any = log.store
+    fold, rows = log.read_on(), []
+    machine = log.witness.machine()
 
-    def append(draft: Draft | None) -> Record:
-        assert draft is not None
+    def append(draft: Draft) -> Record:
         assert fold.head is not None
-        key = ledger._signing_key(fold)
+        key = log.signing_key(fold)
         record = Record.after(fold.head.sequence, fold.head.hash, draft.kind, draft.content, key)
         fold.take(record)
         rows.append(record.row(draft.packed))
@@ -77,7 +76,9 @@ def fill_at_once(ledger: Ledger, requests: Iterable[Request]) -> None:
 
     for number, asked in enumerate(requests):
         key = asked.key or f"at once {number}"
-        spend = append(spend_draft(fold, asked, key, machine))
+        payment = asked.payment(fold, key, machine)
+        assert payment is not None
+        spend = append(Draft("spend", payment))
         content, packed = packed_answer(b"12345", spend.sequence, key)
         append(Draft("answer", content, packed))
     begin = "BEGIN IMMEDIATE" if isinstance(store, SqliteStore) else store._writing()
@@ -85,4 +86,4 @@ def fill_at_once(ledger: Ledger, requests: Iterable[Request]) -> None:
         APPEND if isinstance(store, SqliteStore) else APPEND.replace("record", f"{store._schema}.record")
     )
     store._transaction(begin, lambda run: [run(append_to, row) for row in rows])
-    ledger._tell(fold, None)
+    log._tell(fold, None)

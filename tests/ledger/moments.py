@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pbdp.ledger import keys, ledger, repair, witness
+from pbdp.ledger import keys, log, repair, witness
 from pbdp.ledger.stores.postgres import PostgresStore
 from pbdp.ledger.stores.sqlite import SqliteStore
 from pbdp.ledger.witness import Memory, T, Witness
@@ -27,7 +27,7 @@ def watch(passing: Passing) -> None:
     """From here on this process tells `passing` of every moment."""
     for store in (SqliteStore, PostgresStore):
         patch.object(store, "_transaction", _watched(store._transaction, passing)).start()
-    for user in (ledger, repair):
+    for user in (log, repair):
         patch.object(user, "Witness", _watched_witness(passing)).start()
     for where in (keys, witness):
         patch.object(where, "write_aside", _watched_file(keys.write_aside, passing)).start()

@@ -132,19 +132,19 @@ def _blob(url: str, answer: bytes) -> str:
 
 def head_of(ledger: Ledger) -> Head:
     """The last record's number and hash."""
-    head = ledger._read_on().head
+    head = ledger._log.read_on().head
     assert head is not None
     return head
 
 
 def key_of(ledger: Ledger) -> Key:
     """The key that the next record goes under."""
-    return ledger._signing_key(ledger._read_on())
+    return ledger._log.signing_key(ledger._log.read_on())
 
 
 def record_of(ledger: Ledger, number: int) -> Record:
     """The record of this number, as it is stored."""
-    (row,) = ledger._store.rows(number, last=number)
+    (row,) = ledger._log.store.rows(number, last=number)
     return Record.read(row)
 
 

@@ -12,12 +12,10 @@ import pytest
 
 import pbdp
 from pbdp.errors import InputError
-from pbdp.ledger import Ledger, LedgerError
-from pbdp.ledger import ledger as ledgers
+from pbdp.ledger import Ledger, LedgerError, Request
 from pbdp.ledger.budget import Budget
-from pbdp.ledger.ledger import Draft
 from pbdp.planning.plan import Plan
-from tests.ledger.asking import ledger_with_visits, request
+from tests.ledger.asking import PLAN, ledger_with_visits, request
 
 NOT_FLAGS: list[object] = [1, 0, None, {}, "", [], 2.5, "text", b"x", -1, float("nan"), np.array([True])]
 OTHERS = [5, None, {}, [], 2.5, b"x", True, object()]
@@ -61,7 +59,6 @@ CALLS: dict[str, Callable[..., object]] = {
     "spend_of": lambda budget, key: budget.ledger.spend_of(key),
     "ledger.reserve": lambda budget, request: budget.ledger.reserve(request),
     "ledger.release": lambda budget, draw: budget.ledger.release(request(), draw),
-    "buy": lambda budget, purchase: budget.ledger.buy(purchase),
     "settle": lambda budget, reservation: budget.ledger.settle(reservation, lambda: b"5"),
 }
 WRONG = [
@@ -83,7 +80,7 @@ WRONG = [
     ("of", "dataset", OTHERS),
     ("dataset", "name", OTHERS),
     ("spend_of", "key", OTHERS),
-    *((call, name, OTHERS) for call, name in (("ledger.reserve", "request"), ("buy", "purchase"))),
+    ("ledger.reserve", "request", OTHERS),
     ("settle", "reservation", OTHERS),
     ("open", "wait", [None, "", {}, b"x", -1]),
 ]
@@ -106,26 +103,24 @@ def test_a_wrong_type_is_refused_and_nothing_is_spent(
 
 def test_what_could_not_be_read_again_is_not_written(url: str) -> None:
     """Whatever is wrong with a record, the reader finds it before the ledger has it."""
-    usual = ledgers.spend_draft
+    usual = Request.payment
     faults: list[Callable[[dict[str, Any]], dict[str, Any]]] = [
         lambda content: content | {"disjoint": 1},
         lambda content: content | {"more": 1},
         lambda content: content | {"spent": {"renyi": 5}},
         lambda content: content | {"units_left": 7},
-        lambda content: content | {"fingerprint": "0" * 64},
-        lambda content: content | {"plan_label": " "},
+        lambda content: content | {"plans": [[PLAN, " ", 1]]},
+        lambda content: content | {"plans": []},
     ]
     with ledger_with_visits(url) as ledger:
         before = list(ledger.export())
         for fault in faults:
 
-            def faulty(*given: Any, fault: Any = fault) -> Draft:
-                drafted = usual(*given)
-                assert drafted is not None
-                return Draft("spend", fault(drafted.content))
+            def faulty(*given: Any, fault: Any = fault) -> Any:
+                return fault(usual(*given))
 
             with (
-                patch.object(ledgers, "spend_draft", faulty),
+                patch.object(Request, "payment", faulty),
                 pytest.raises(LedgerError, match="Nothing was written"),
             ):
                 ledger.reserve(request())

@@ -382,7 +382,7 @@ def test_a_store_that_reads_an_answer_and_refuses_it_sees_no_second_one(
     """The server's owner can read what is sent, fail, and wait for the retry."""
     seen: list[bytes] = []
     with ledger_with_visits(url) as ledger:
-        append: Callable[..., bool] = type(ledger._store).append
+        append: Callable[..., bool] = type(ledger._log.store).append
 
         def reads(store: Any, row: tuple[Any, ...]) -> bool:
             if row[2] != "answer":
@@ -391,7 +391,7 @@ def test_a_store_that_reads_an_answer_and_refuses_it_sees_no_second_one(
             raise UnreachableLedgerError(store.place, "it closed the connection")
 
         with monkeypatch.context() as patch:
-            patch.setattr(type(ledger._store), "append", reads)
+            patch.setattr(type(ledger._log.store), "append", reads)
             for _ in range(5):
                 with pytest.raises(UnreachableLedgerError):
                     ledger.release(request(key="k"), lambda: secrets.token_bytes(32))
@@ -399,7 +399,7 @@ def test_a_store_that_reads_an_answer_and_refuses_it_sees_no_second_one(
         assert len(set(seen)) == 1
         ledger.release(request(key="k"), lambda: b"never")
     with Ledger.open(url) as ledger:
-        assert ledger._store.rows(3, last=3, answers=True)[0][8] == seen[0]
+        assert ledger._log.store.rows(3, last=3, answers=True)[0][8] == seen[0]
 
 
 def test_another_machine_never_draws_for_a_reservation(target: Target) -> None:

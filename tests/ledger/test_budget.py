@@ -494,10 +494,8 @@ def test_when_the_variance_is_gone_epsilons_that_add_up_are_told(tmp_path: Path)
         ledger.reserve(
             Request(
                 dataset="visits",
-                plan="ab" * 32,
-                plan_label="all of it",
+                plans=(("ab" * 32, "all of it", 1),),
                 cost=cost,
-                package=1,
                 values=1,
                 neighbors="add/remove",
             )

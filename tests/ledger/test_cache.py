@@ -21,14 +21,14 @@ def test_only_what_is_new_is_read_when_it_is_opened(url: str, monkeypatch: pytes
         for number in range(KEPT):
             spend(ledger, number)
     read: list[int] = []
-    rows = type(ledger._store).rows
+    rows = type(ledger._log.store).rows
 
     def counted(store: Any, *asked: Any, **how: Any) -> Any:
         found = rows(store, *asked, **how)
         read.append(len(found))
         return found
 
-    monkeypatch.setattr(type(ledger._store), "rows", counted)
+    monkeypatch.setattr(type(ledger._log.store), "rows", counted)
     with Ledger.open(url) as ledger:
         assert ledger.dataset("visits").spent == {"renyi": 10 * KEPT}
     assert max(read) <= KEPT + 1
@@ -62,17 +62,17 @@ def test_another_process_may_write_it_while_this_one_reads_on(
     with ledger_with_visits(url, limit=10**6) as ledger, Ledger.open(url) as other:
         for number in range(KEPT, 2 * KEPT):
             spend(ledger, number)
-        rows, busy = type(ledger._store).rows, [True]
+        rows, busy = type(ledger._log.store).rows, [True]
 
         def meanwhile(store: Any, *asked: Any, **how: Any) -> Any:
-            if store is ledger._store and busy.pop():
+            if store is ledger._log.store and busy.pop():
                 for number in range(KEPT):
                     spend(other, number)
                     busy.append(False)
             busy.append(False)
             return rows(store, *asked, **how)
 
-        monkeypatch.setattr(type(ledger._store), "rows", meanwhile)
+        monkeypatch.setattr(type(ledger._log.store), "rows", meanwhile)
         assert ledger.dataset("visits").spent == {"renyi": 20 * KEPT}
         asked = request(plan=plan_number(999), key="after")
         assert ledger.release(asked, lambda: b"x") == b"x"

@@ -125,9 +125,8 @@ def test_what_does_not_add_up_is_refused_even_under_the_key(
 ) -> None:
     """A holder of the key with a faulty program, on another machine: the walk from the witness sees it."""
     with exhausted(url) as ledger:
-        asked = request(plan=plan_number(3), dataset=change.get("dataset", "visits"))
-        good = refilled(ledger) | {"spent": {"renyi": 20}, "units_left": 0, "plan": plan_number(3)}
-        content = good | {"fingerprint": asked.fingerprint("forged")} | change
+        plans = [[plan_number(3), "another", 1]]
+        content = refilled(ledger) | {"spent": {"renyi": 20}, "units_left": 0, "plans": plans} | change
         append(url, after(ledger, "spend", content, key_of(ledger)))
         with pytest.raises(DamagedLedgerError, match=words):
             spend(ledger, 3)

@@ -97,7 +97,7 @@ def test_after_a_rotation_new_records_are_under_the_new_key(url: str) -> None:
         assert ledger.keyed_digest("data", b"rows") != digest
         assert ledger.keyed_digest("data", b"rows", like=digest) == digest
         third = ledger.rotate_key()
-        assert walk_of(ledger.export(), ledger._ring).fault is None
+        assert walk_of(ledger.export(), ledger._log.ring).fault is None
     with Ledger.open(url) as ledger:
         spend(ledger, 3)
         assert key_of(ledger).id == third
@@ -241,7 +241,7 @@ def test_a_key_is_not_replaced_unless_the_ledger_continues_the_export(
         take_back(url, 3)
         refused = (DamagedLedgerError, "it ends at record 3, unchanged, but the export goes on to record 5")
     elif damage == "rewritten":
-        rewrite_from(url, 2, {"plan_label": "another"}, key)
+        rewrite_from(url, 2, {"query": "another"}, key)
         refused = (DamagedLedgerError, "it was rewritten: record 2 is not the one in the export")
     elif damage == "other ledger":
         with ledger_with_visits(str(tmp_path / "other.db")) as other:
@@ -291,7 +291,7 @@ def test_what_comes_while_a_key_is_being_replaced_is_not_overlooked(
         export = list(ledger.export())
         kept = {path: path.read_bytes() for path in key_folder().glob("*.key")}
         other = Ledger.open(url)
-        fault = type(ledger._store).fault
+        fault = type(ledger._log.store).fault
 
         def comes(store: Any) -> Any:
             spend(other, 1)
@@ -299,7 +299,7 @@ def test_what_comes_while_a_key_is_being_replaced_is_not_overlooked(
 
         lose_keys()
         with monkeypatch.context() as patch:
-            patch.setattr(type(ledger._store), "fault", comes)
+            patch.setattr(type(ledger._log.store), "fault", comes)
             with pytest.raises(LedgerError, match="Another program wrote"):
                 Ledger.replace_key(url, export)
         other.close()
@@ -337,7 +337,7 @@ def test_a_ledger_is_held_against_an_export(filled: str) -> None:
     take_back(filled, 15)
     assert verify_ledger(filled).sound
     assert "it ends at record 15, unchanged" in str(verify_ledger(filled, against=newer).fault)
-    rewrite_from(filled, 4, {"plan_label": "another"}, key)
+    rewrite_from(filled, 4, {"query": "another"}, key)
     assert verify_ledger(filled).sound
     for kept in (export, newer):
         fault = verify_ledger(filled, against=kept).fault

@@ -97,7 +97,7 @@ import os, sys
 from pbdp.ledger import Ledger
 from tests.ledger.asking import request
 with Ledger.open(sys.argv[1]) as ledger:
-    transaction = ledger._store._transaction
+    transaction = ledger._log.store._transaction
     def forking(begin, work, **options):
         def fork(run):
             done = work(run)
@@ -108,9 +108,9 @@ with Ledger.open(sys.argv[1]) as ledger:
                 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
             return done
         return transaction(begin, fork, **options)
-    ledger._store._transaction = forking
+    ledger._log.store._transaction = forking
     ledger.create_dataset("stays", {"renyi": 1}, {}, "add/remove")
-    ledger._store._transaction = transaction
+    ledger._log.store._transaction = transaction
     assert [state.name for state in ledger.datasets()] == ["visits", "stays"]
     assert ledger.release(request(key="k"), lambda: b"x") == b"x"
     assert ledger.verify().sound
@@ -138,7 +138,7 @@ def test_a_child_that_was_forked_while_the_witness_was_told_does_not_hold_it(url
                 os._exit(0)
             children.append(child)
 
-        ledger._witness._locked(fork)
+        ledger._log.witness._locked(fork)
         try:
             with Ledger.open(url, wait=0.5) as other:
                 assert other.release(request(key="k"), lambda: b"x") == b"x"

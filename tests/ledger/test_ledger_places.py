@@ -9,7 +9,7 @@ import pytest
 
 from pbdp.errors import InputError
 from pbdp.ledger import Ledger
-from pbdp.ledger.ledger import store_at
+from pbdp.ledger.stores.places import store_at
 from pbdp.ledger.stores.postgres import PostgresStore
 from pbdp.ledger.stores.sqlite import SqliteStore
 

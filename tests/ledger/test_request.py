@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from pbdp.errors import InputError
-from pbdp.json_records import digest
 from pbdp.ledger import BudgetExceededError, Ledger
 from pbdp.ledger.errors import DatasetExistsError, PackageUsedUpError, UnknownDatasetError
-from tests.ledger.asking import RULE, ledger_with_visits, plan_number, request
+from tests.ledger.asking import PLAN, RULE, ledger_with_visits, plan_number, request
 
 
 def test_a_new_dataset_has_its_whole_budget(url: str) -> None:
@@ -153,6 +152,8 @@ def test_unknown_and_existing_datasets_are_refused(url: str) -> None:
         ({"cost": {}}, "cost must be whole numbers"),
         ({"package": 0}, "package must be a whole number of at least 1"),
         ({"values": 1.0}, "values must be a whole number"),
+        ({"plans": ()}, "plans must be one"),
+        ({"plans": ((PLAN, "a", 1), ("cd" * 32, "a", 1))}, "plans must be one"),
         ({"neighbors": "both"}, "neighbors must be add/remove or replace; got 'both'"),
         ({"key": ""}, "key must be 1 to 200"),
         ({"key": "\ud800"}, "key must be 1 to 200"),
@@ -239,13 +240,3 @@ def test_random_requests_are_charged_as_a_list_of_them_says(url: str, seed: int)
         assert "accepted" in outcomes
         assert len(outcomes) > 1
         assert ledger.verify().sound
-
-
-@pytest.mark.parametrize("query", [None, "", 'SELECT "a\\b" FROM t', "naïve\n\x7f \U0001f600"])
-@pytest.mark.parametrize(("values", "disjoint"), [(1, False), (7, True)])
-def test_a_fingerprint_is_the_digest_of_what_makes_a_request(
-    query: str | None, values: int, disjoint: bool
-) -> None:
-    asked = request(query=query, values=values, disjoint=disjoint, package=9)
-    own = digest([asked.plan, asked.dataset, query, values, disjoint, "März"])
-    assert asked.fingerprint("März") == own

@@ -66,7 +66,7 @@ def test_swapped_records_are_found(filled: str) -> None:
 def test_a_rewritten_chain_that_adds_up_is_found_by_the_witness(filled: str) -> None:
     with Ledger.open(filled) as ledger:
         key = key_of(ledger)
-    rewrite_from(filled, 4, {"plan_label": "another"}, key)
+    rewrite_from(filled, 4, {"query": "another"}, key)
     with pytest.raises(RolledBackError, match="its record 15 is not the one that this machine saw"):
         Ledger.open(filled)
     assert "taken back" in fault_of(filled)
@@ -152,7 +152,7 @@ def test_a_changed_export_is_found(
 
 def test_any_changed_character_is_found(filled_file: Path) -> None:
     with Ledger.open(filled_file) as ledger:
-        lines, ring = list(ledger.export()), ledger._ring
+        lines, ring = list(ledger.export()), ledger._log.ring
     rng = random.Random(1)
     for _ in range(300):
         number = rng.randrange(len(lines))
@@ -171,7 +171,7 @@ def test_nothing_but_released_numbers_and_what_was_said_is_kept(url: str) -> Non
         text = "\n".join(ledger.export())
     payloads = [json.loads(json.loads(line)["payload"]) for line in text.splitlines()[1:-1]]
     assert set(payloads[2]) == {
-        "dataset", "plan", "plan_label", "query", "key", "fingerprint", "machine", "neighbors", "values",
-        "disjoint", "package", "units_left", "cost", "spent",
+        "dataset", "plans", "query", "key", "machine", "neighbors", "values", "disjoint", "units_left",
+        "cost", "spent",
     }  # fmt: skip
     assert set(payloads[3]) == {"spend", "key", "bytes", "sha256"}

@@ -142,7 +142,7 @@ def choose_paid(
         times=plan.times,
         **about(paying, plan.describe()),
     )
-    repeated = paid.stored_answer is not None
+    repeated = paid.answer is not None
     return Chosen(
         option=plan.named(given, np.array(_unpacked(options, stored, paid.key))),
         plan=plan,

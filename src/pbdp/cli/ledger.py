@@ -310,7 +310,7 @@ def _reserve(options: argparse.Namespace) -> Outcome:
 
 
 def _verify(options: argparse.Namespace) -> Outcome:
-    from pbdp.ledger.ledger import verify_ledger
+    from pbdp.ledger.verification import verify_ledger
 
     against = None if options.against is None else lines_in("--against", options.against)
     found = verify_ledger(_place(options), against=against)

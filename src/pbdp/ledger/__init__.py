@@ -8,12 +8,14 @@ reading the log from its first record; `fold` alone says how, and which records 
 keeps the fold on this machine, so that only new records are read; it can be thrown away. **The witness** is
 the last head that this machine has seen; it is never made again in silence.
 
-**A release** is two steps, `Ledger.reserve` and `Ledger.settle`:
+**Paying** is three steps, for a number, a table, a look and asking again alike (`Ledger.reserve` does the
+first two as one, `Ledger.settle` the third):
 
-1. *Price, commit.* Read on to the head; price the request for what is spent there; append a `spend` record
-   after that head; tell the witness. If another record has that number by then, begin again.
-2. *Draw, store.* Draw the answer and keep it on this machine; append it as an `answer` record, in the same
-   way; tell the witness; only then hand it out.
+1. *Price.* Read on to the head; price the request for what is spent there (`Request.payment`).
+2. *Commit.* Append the payment after that head; tell the witness. If another record has that number by then,
+   begin again: a price is never paid in another state.
+3. *Draw, store.* Draw the answer and keep it on this machine; append it, in the same way; tell the witness;
+   only then hand it out.
 
 **What holds, and why**
 
@@ -32,15 +34,15 @@ next reader is not written.
 *One key, one answer.* The fold knows one spend of a key and one answer to a spend, and refuses others. Every
 caller gets the bytes of that answer, read by its number and checked against the hash that the chain holds. If
 they are missing or were changed they are refused: nothing is drawn in their place. A retry with another plan,
-dataset, query, number of values or disjointness has another fingerprint and is refused.
+dataset, query, number of values or disjointness than its record says is refused.
 
 *Drawn once.* A reservation names its machine, and only that one draws. It keeps what it drew before any
 store is sent it, and sends the same again: a store that reads an answer and refuses it learns no second one.
 While there is no answer in the log, the witness covers the spend: a spend that was removed is noticed, and
 stops all.
 
-*Nothing is told by refusals or records.* Everything in a spend and in its fingerprint is known before the
-true answer is read; an answer record holds the released bytes, their length and digest.
+*Nothing is told by refusals or records.* Everything in a spend is known before the true answer is read; an
+answer record holds the released bytes, their length and digest.
 
 *Any crash.* A store keeps whole records only. A crash (a) before the spend: nothing happened; (b) after it,
 before the answer is kept here: paid, and nothing has left, so a retry draws; (c) after that: a retry stores
@@ -72,10 +74,10 @@ from __future__ import annotations
 
 from pbdp.ledger.errors import BudgetExceededError, LedgerError, RolledBackError
 from pbdp.ledger.fold import DatasetState
-from pbdp.ledger.ledger import Ledger, verify_ledger
+from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.record import Entry
-from pbdp.ledger.request import Purchase, Request, Reservation
-from pbdp.ledger.verification import Verification, verify_export
+from pbdp.ledger.request import Request, Reservation
+from pbdp.ledger.verification import Verification, verify_export, verify_ledger
 
 __all__ = [
     "BudgetExceededError",
@@ -83,7 +85,6 @@ __all__ = [
     "Entry",
     "Ledger",
     "LedgerError",
-    "Purchase",
     "Request",
     "Reservation",
     "RolledBackError",

@@ -31,7 +31,8 @@ from pbdp.digits import percent_down, percent_up, plain
 from pbdp.errors import InputError
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.question import AskRequest, Question
-from pbdp.ledger.request import LONGEST_KEY, about
+from pbdp.ledger.record import LONGEST_KEY
+from pbdp.ledger.request import about
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import region_within
@@ -42,7 +43,7 @@ from pbdp.release.keystream import SecureKeystream
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
-    from pbdp.ledger.ledger import Spend
+    from pbdp.ledger.request import Reservation
 
 # Room for what is added to a key for the looks after the first.
 _ROOM = 20
@@ -159,7 +160,7 @@ class Asking(ABC):
         """1. Price: the plan of the next look, as of what is left; None if the looks answer the question."""
 
     @abstractmethod
-    def stored_plan(self, content: Mapping[str, Any], spend: Spend) -> Plan:
+    def stored_plan(self, content: Mapping[str, Any], spend: Reservation) -> Plan:
         """The plan of a stored look; refused where it answers another question."""
 
     @abstractmethod
@@ -187,7 +188,7 @@ class Asking(ABC):
         return self.key if not self.looks else f"{self.key} (look {len(self.looks) + 1})"
 
     @property
-    def paid(self) -> Spend | None:
+    def paid(self) -> Reservation | None:
         """What was paid for the next look, if it was."""
         return self.budget.ledger.spend_of(self.look_key)
 
@@ -201,7 +202,7 @@ class Asking(ABC):
             plan = asking.stored_plan(content, spend)
             if self.budget.terms.plan_id(plan, self.blocks) != spend.plan:
                 raise KeyReusedError(self.key)
-            asking = asking.taking(plan, content, spend.cost, spend.spent, repeated=True)
+            asking = asking.taking(plan, content, spend.charged, spend.spent, repeated=True)
         return asking
 
     def with_look(self, plan: Plan, answer: object) -> Self:
@@ -224,7 +225,7 @@ class Asking(ABC):
         stored, paid = self.budget.answered(
             plan, 1, draw, again=True, blocks=self.question.blocks, key=self.look_key, query=words
         )
-        content, repeated = _content_of(stored, self.key), paid.stored_answer is not None
+        content, repeated = _content_of(stored, self.key), paid.answer is not None
         return self.taking(plan, content, paid.charged, paid.spent, repeated=repeated)
 
     def taking(

@@ -31,7 +31,7 @@ from pbdp.planning.pricing.choice import QUICK, Affordable, laws_for, what_fits
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
-    from pbdp.ledger.ledger import Spend
+    from pbdp.ledger.request import Reservation
 
 
 class Averaging(Asking):
@@ -49,7 +49,7 @@ class Averaging(Asking):
         paid = self.paid
         return self._cheapest(self.budget.state.spent) if paid is None else self._paid_for(paid)
 
-    def stored_plan(self, content: Mapping[str, Any], spend: Spend) -> Plan:
+    def stored_plan(self, content: Mapping[str, Any], spend: Reservation) -> Plan:
         """The plan is stored with the number; it must be for the same number as all others."""
         if "procedure" in content:
             raise KeyReusedError(self.key)
@@ -145,7 +145,7 @@ class Averaging(Asking):
         fitting = [(share, number, plan) for share, number, plan in prices if share is not None]
         return min(fitting)[2] if fitting else prices[0][2]
 
-    def _paid_for(self, spend: Spend) -> Plan:
+    def _paid_for(self, spend: Reservation) -> Plan:
         """The law that was chosen when it was paid for: a process died before it was drawn."""
         blocks = self.blocks
         if not self.looks and (self.question.within is None or self.question.confidence is None):

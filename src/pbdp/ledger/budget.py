@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
@@ -32,8 +32,8 @@ from pbdp.ledger.errors import (
 from pbdp.ledger.fold import DatasetState
 from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.question import AskRequest
-from pbdp.ledger.record import Entry
-from pbdp.ledger.request import Pricing, Purchase, Request, Reservation, recorded
+from pbdp.ledger.record import Amounts, Entry, Package
+from pbdp.ledger.request import Request, Reservation, recorded
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Array, Index
 from pbdp.parameters import by_name, flag, instance, with_words
@@ -61,11 +61,6 @@ class Paid:
 
     values: Numbers
     reservation: Reservation
-
-    @property
-    def repeated(self) -> bool:
-        """Whether they are the stored answer to an earlier request with the same key."""
-        return self.reservation.stored_answer is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,23 +247,13 @@ class Budget(Reported):
         """
         counted = _counted(plans)
         chosen = self.terms.chosen_blocks(paying.get("blocks"))
-        label = price(self.terms, counted, self.state.spent, paying.get("blocks")).label
-        purchase = Purchase(
-            dataset=self.dataset,
-            plans=tuple(
-                (self.terms.plan_id(plan, chosen), name_of(plan), times * _package(plan))
-                for plan, times in counted
-            ),
-            cost=self._pricing(counted, chosen),
-            neighbors=self.terms.neighbors,
-            **recorded(paying),
+        packages = tuple(
+            (self.terms.plan_id(plan, chosen), name_of(plan), times * _package(plan))
+            for plan, times in counted
         )
-        try:
-            paid = self.ledger.buy(purchase)
-        except BudgetExceededError as refusal:
-            raise self._with_remedy(refusal, counted, chosen) from None
+        paid = self._committed(counted, chosen, packages, **recorded(paying))
         return Reserved(
-            label=label,
+            label=Price(terms=self.terms, plans=counted, blocks=chosen, spent=paid.spent).label,
             key=paid.key,
             share=self.terms.share_of_cost(paid.charged, paid.spent),
             spent=self.terms.share(paid.spent),
@@ -374,40 +359,38 @@ class Budget(Reported):
 
         `draw` makes the answer once it is paid for. `disjoint` and `again` are as in `release`.
         """
-        plans = _counted([(plan, times)])
         instance("draw", draw, Callable, "a function")  # type: ignore[arg-type]
+        counted = _counted([(plan, times)])
+        _count("values", count)
         _count("parts", parts)
         instance("whole", whole, str, "a text")
         chosen = self.terms.chosen_blocks(paying.get("blocks"))
-        request = Request(
-            dataset=self.dataset,
-            plan=part_id(self.terms.plan_id(plan, chosen), parts, whole),
-            plan_label=name_of(plan),
-            cost=self._pricing(plans, chosen),
-            package=_package(plan) if parts == 1 else parts,
-            values=count,
-            neighbors=plan.neighbors,
-            again=again,
-            disjoint=disjoint,
-            **recorded(paying),
+        package = _package(plan) if parts == 1 else parts
+        bought = (part_id(self.terms.plan_id(plan, chosen), parts, whole), name_of(plan), package)
+        reservation = self._committed(
+            counted, chosen, (bought,), values=count, again=again, disjoint=disjoint, **recorded(paying)
         )
-        try:
-            reservation = self.ledger.reserve(request)
-        except BudgetExceededError as refusal:
-            raise self._with_remedy(refusal, plans, chosen) from None
         return self.ledger.settle(reservation, draw), reservation
 
-    def _pricing(self, plans: Plans, blocks: tuple[str, ...]) -> Pricing:
-        """What finds the price in a state; it raises if the plans do not fit."""
+    def _committed(
+        self, plans: Plans, blocks: tuple[str, ...], packages: tuple[Package, ...], **asked: Any
+    ) -> Reservation:
+        """Price and commit, as one; a refusal says what would fit instead."""
 
-        def found(spent: dict[str, int]) -> dict[str, int]:
+        def priced(spent: Amounts) -> Amounts:
             cost = self.terms.cost(plans, spent, blocks)
             if cost is None:
                 share = percent_up(self.terms.share(spent, blocks))
                 raise BudgetExceededError(self.dataset, f"{share} of it is spent, and too little is left")
             return cost
 
-        return found
+        self.terms.check_relation(plans)
+        own = {"neighbors": self.terms.neighbors, **asked}
+        request = Request(dataset=self.dataset, plans=packages, cost=priced, **own)
+        try:
+            return self.ledger.reserve(request)
+        except BudgetExceededError as refusal:
+            raise self._with_remedy(refusal, plans, blocks) from None
 
     def _with_remedy(
         self, refusal: BudgetExceededError, plans: Plans, blocks: tuple[str, ...]

@@ -42,11 +42,12 @@ from pbdp.ledger.record import (
     BrokenRecordError,
     Payload,
     Record,
+    check_asked,
+    check_key,
     checked_amounts,
     checked_name,
     total,
 )
-from pbdp.ledger.request import check_asked, check_key, check_plans, fingerprint_of, purchase_fingerprint
 from pbdp.ledger.witness import Memory
 from pbdp.mechanism.neighbors import Neighbors
 
@@ -269,10 +270,11 @@ class Fold:
         }
         return {"datasets": [*self.datasets, name], f"dataset {name}": state}
 
-    def _paid(self, record: Record, content: Payload) -> Changes:
-        """A dataset that pays, and the key, if it is new."""
-        name, key = content["dataset"], content["key"]
+    def _spend(self, record: Record, content: Payload) -> Changes:
+        """A dataset pays for packages, where it has to, and uses some of their releases; the key is new."""
+        name, key, values = content["dataset"], content["key"], content["values"]
         check_key(key)
+        check_asked(content)
         budget = self.get(f"dataset {name}")
         if budget is None:
             raise BrokenRecordError("spends on a dataset that does not exist")
@@ -294,39 +296,23 @@ class Fold:
             # a recovery may have counted more than the limit
             if paid and spent > limit:
                 raise BrokenRecordError("spends more than the limit")
-        return {
-            f"dataset {name}": budget | {"spent": now, "last_cost": cost, "sequence": record.sequence},
-            f"key {key}": [record.sequence, record.hash],
-        }
-
-    def _spend(self, record: Record, content: Payload) -> Changes:
-        changes = self._paid(record, content)
-        name, plan = content["dataset"], content["plan"]
-        check_asked(content)
-        if content["fingerprint"] != fingerprint_of(content, content["key"]):
-            raise BrokenRecordError("does not match its fingerprint")
-        bought, used = self.package(name, plan)
-        used += 1 if content["disjoint"] else content["values"]
-        if used > bought:
-            bought += content["package"]
-        elif any(content["cost"].values()):
-            raise BrokenRecordError("pays for releases that were paid for before")
-        if used > bought:
-            raise BrokenRecordError("uses more releases than the plan is for")
-        if content["units_left"] != bought - used:
-            raise BrokenRecordError("carries a wrong number of paid releases")
-        changes[f"dataset {name}"]["releases"] += 1
-        changes[f"plan {self.recovery} {plan} {name}"] = [bought, used]
-        return changes
-
-    def _purchase(self, record: Record, content: Payload) -> Changes:
-        changes = self._paid(record, content)
-        check_plans(content["plans"])
-        fingerprint = purchase_fingerprint(content["dataset"], content["plans"], content["key"])
-        _hold(content["fingerprint"] == fingerprint, "does not match its fingerprint")
+        budget = budget | {"spent": now, "last_cost": cost, "sequence": record.sequence}
+        changes = {f"dataset {name}": budget, f"key {key}": [record.sequence, record.hash]}
+        units, left = min(values, 1) if content["disjoint"] else values, 0
         for plan, _, releases in content["plans"]:
-            bought, used = self.package(content["dataset"], plan)
-            changes[f"plan {self.recovery} {plan} {content['dataset']}"] = [bought + releases, used]
+            bought, used = self.package(name, plan)
+            used += units
+            if used > bought or not values:
+                bought += releases
+            elif any(cost.values()):
+                raise BrokenRecordError("pays for releases that were paid for before")
+            if used > bought:
+                raise BrokenRecordError("uses more releases than the plan is for")
+            changes[f"plan {self.recovery} {plan} {name}"] = [bought, used]
+            left = bought - used
+        if content["units_left"] != (left if values else 0):
+            raise BrokenRecordError("carries a wrong number of paid releases")
+        budget["releases"] += 1 if values else 0
         return changes
 
     def _answer(self, record: Record, content: Payload) -> Changes:
@@ -378,7 +364,6 @@ _MEANINGS: dict[str, Callable[[Fold, Record, Payload], Changes]] = {
     "genesis": Fold._genesis,
     "dataset": Fold._dataset,
     "spend": Fold._spend,
-    "purchase": Fold._purchase,
     "answer": Fold._answer,
     "recovery": Fold._recovery,
     "key": Fold._key,

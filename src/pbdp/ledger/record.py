@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -39,30 +40,18 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
         "note": str | None,
         "spent": dict,
     },
-    # `machine` is the one that may draw the answer
+    # `plans` are fingerprint, label and releases of each package; `values` is 0 where they are paid for in
+    # advance; `machine` is the one that may draw the answer
     "spend": {
         "dataset": str,
-        "plan": str,
-        "plan_label": str,
+        "plans": list,
         "query": str | None,
         "key": str,
-        "fingerprint": str,
         "machine": str,
         "neighbors": str,
         "values": int,
         "disjoint": bool,
-        "package": int,
         "units_left": int,
-        "cost": dict,
-        "spent": dict,
-    },
-    # packages of several plans that are paid for together: fingerprint, label and releases of each
-    "purchase": {
-        "dataset": str,
-        "plans": list,
-        "key": str,
-        "fingerprint": str,
-        "neighbors": str,
         "cost": dict,
         "spent": dict,
     },
@@ -85,12 +74,14 @@ Payload = dict[str, Any]
 # A record as a store has it: its eight values and the packed answer, of any type.
 Row = tuple[Any, ...]
 Amounts = dict[str, int]
+Package = tuple[str, str, int]
 Sign = Literal[1, -1]
 _DECODER = json.JSONDecoder()
 
 # Far above any use, and small enough for every JSON reader that takes whole numbers of any length.
 LARGEST = 2**4096
-LONGEST_NAME = 100
+LONGEST_NAME, LONGEST_KEY, LONGEST_QUERY = 100, 200, 100_000
+_PLAN = re.compile(r"[0-9a-f]{16,128}")
 UNWRITTEN = "has a payload that no ledger writes"
 
 
@@ -221,32 +212,54 @@ class Entry:
 
 def entries_of(record: Record) -> list[Entry]:
     """What this record changed: nothing, one dataset, or in a recovery all of them."""
-    content = record.content
+    content, kind = record.content, record.kind
     told = {one.name: content[one.name] for one in fields(Entry) if one.name in content}
-    match record.kind:
-        case "dataset":
-            changes = [told | {"cost": content["spent"]}]
-        case "spend":
-            changes = [told]
-        case "purchase":
+    changes: list[Payload] = []
+    if kind == "dataset":
+        changes = [told | {"cost": content["spent"]}]
+    elif kind == "spend":
+        kind = "spend" if content["values"] else "purchase"
+        for number, (plan, label, releases) in enumerate(content["plans"]):
+            one = told | {"plan": plan, "plan_label": label}
+            if not content["values"]:
+                one["note"] = f"{releases:,} releases reserved"
             # the first one has the whole cost
-            costs = [content["cost"]] + [none_of(content["cost"])] * (len(content["plans"]) - 1)
-            changes = [
-                told
-                | {"plan": plan, "plan_label": label, "cost": cost, "note": f"{releases:,} releases reserved"}
-                for (plan, label, releases), cost in zip(content["plans"], costs, strict=True)
-            ]
-        case "recovery":
-            note = f"the gap was counted as {content['gap']}"
-            changes = [
-                {"dataset": name, "cost": charged, "spent": content["spent"][name], "note": note}
-                for name, charged in content["charged"].items()
-            ]
-        case _:
-            changes = []
-    return [
-        Entry(sequence=record.sequence, time=record.time, kind=record.kind, **change) for change in changes
-    ]
+            changes.append(one | ({"cost": none_of(content["cost"])} if number else {}))
+    elif kind == "recovery":
+        note = f"the gap was counted as {content['gap']}"
+        for name, charged in content["charged"].items():
+            spent = content["spent"][name]
+            changes.append({"dataset": name, "cost": charged, "spent": spent, "note": note})
+    return [Entry(sequence=record.sequence, time=record.time, kind=kind, **change) for change in changes]
+
+
+def check_key(key: object) -> None:
+    """Refuse what is no request key."""
+    if not (isinstance(key, str) and 0 < len(key) <= LONGEST_KEY and key.isprintable()):
+        raise InputError("key", f"1 to {LONGEST_KEY} printable characters", shown(key))
+
+
+def check_asked(told: Payload) -> None:
+    """Refuse what no request asks; the records of a ledger are checked by this, too."""
+    plans, values, query = told["plans"], told["values"], told["query"]
+    if type(values) is not int or not 0 <= values < 2**63:
+        raise InputError("values", "a whole number of at least 0", shown(values))
+    if not plans or (values and len(plans) > 1) or len({plan for plan, _, _ in plans}) < len(plans):
+        raise InputError("plans", "one, or several in advance, each named once", f"{len(plans)}")
+    for plan, label, releases in plans:
+        if not isinstance(plan, str) or not _PLAN.fullmatch(plan):
+            raise InputError("plan", "a fingerprint of 16 to 128 hexadecimal digits", shown(plan))
+        checked_name("plan_label", label)
+        if type(releases) is not int or not 1 <= releases < 2**63:
+            raise InputError("package", "a whole number of at least 1", shown(releases))
+    if query is None:
+        return
+    if not isinstance(query, str) or len(query) > LONGEST_QUERY:
+        raise InputError("query", f"a text of at most {LONGEST_QUERY} characters", type(query).__name__)
+    try:
+        query.encode()
+    except UnicodeEncodeError:
+        raise InputError("query", "a text that UTF-8 can hold", "lone surrogates") from None
 
 
 def checked_name(what: str, name: object) -> str:

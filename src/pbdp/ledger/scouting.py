@@ -33,7 +33,7 @@ from pbdp.planning.pricing.choice import Affordable
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
-    from pbdp.ledger.ledger import Spend
+    from pbdp.ledger.request import Reservation
 
 # Looking first is said to bring little where it saves less than this share of the price fixed in advance.
 LITTLE = 0.1
@@ -67,7 +67,7 @@ class Scouting(Asking):
             raise BudgetExceededError(self.budget.dataset, reason, self.price.advice())
         return self._plan_in(self.procedure)
 
-    def stored_plan(self, content: Mapping[str, Any], spend: Spend) -> Plan:
+    def stored_plan(self, content: Mapping[str, Any], spend: Reservation) -> Plan:
         """The look of this number in the procedure that was begun, for the same question."""
         if not self.looks and ("procedure" not in content or spend.query != self.words):
             raise KeyReusedError(self.key)

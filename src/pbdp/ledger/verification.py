@@ -16,12 +16,16 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from pbdp.errors import InputError
 from pbdp.json_records import canonical
+from pbdp.ledger.errors import DamagedLedgerError, LedgerError, NotALedgerError
 from pbdp.ledger.fold import Fold
 from pbdp.ledger.keys import Keyring
+from pbdp.ledger.log import Log
 from pbdp.ledger.record import FORMAT, BrokenRecordError, Record, Row, unpacked_answer
+from pbdp.ledger.stores.places import WAIT, store_at
 
 PLACE = "the export"
 _NAMES = ("sequence", "time", "kind", "payload", "previous", "hash", "key_id", "mac")
@@ -118,6 +122,55 @@ class Walk:
                     f"Up to record {last} hashes were checked, which a later MAC covers: this machine does "
                     f"not have the key {name}."
                 )
+
+
+def verified(log: Log, notes: Iterable[str], against: Iterable[str] | None) -> Verification:
+    """Walk through a ledger, which must continue the export `against`."""
+    export = None if against is None else sound_export(against, log.identity, log.ring)
+    walk, said = Walk(log.ring), [*notes]
+    try:
+        head = log.newest()
+        for row in log.rows(head, answers=True):
+            walk.take(row)
+        if walk.fault is None and walk.hashes[-1] != head.hash:
+            walk.fault = f"record {head.sequence} was changed"
+        with log.turn:
+            walk.fault = walk.fault or log.store.fault() or _misled(log, walk.fold)
+        if walk.fault is None and export is not None:
+            walk.fault = divergence(walk.hashes, export)
+            said.append(f"The export ends at record {len(export) - 1}.")
+    except DamagedLedgerError as damage:
+        walk.fault = walk.fault or damage.fault
+    except LedgerError as problem:
+        walk.fault = walk.fault or str(problem)
+    return walk.outcome(log.place, said)
+
+
+def _misled(log: Log, again: Fold) -> str | None:
+    """Whether what this machine keeps of the ledger says something else than all records do."""
+    if log.fold.head != again.head or log.fold.spent() == again.spent():
+        return None
+    log.cache.clear()
+    return (
+        f"what this machine had worked out of it ({log.cache.file}) was wrong, and is worked out again "
+        "now; another program wrote that file"
+    )
+
+
+def verify_ledger(
+    url: str | Path, *, wait: float = WAIT, against: Iterable[str] | None = None
+) -> Verification:
+    """`Ledger.verify`, also for a ledger that cannot be opened: the reason is then the fault."""
+    from pbdp.ledger.ledger import Ledger
+
+    place = store_at(url, wait=wait).place
+    try:
+        with Ledger.open(url, wait=wait) as ledger:
+            return ledger.verify(against=against)
+    except DamagedLedgerError as found:
+        return Verification(place=place, fault=found.fault)
+    except (LedgerError, NotALedgerError) as found:
+        return Verification(place=place, fault=str(found))
 
 
 def divergence(hashes: list[str], known: list[str]) -> str | None:

@@ -287,5 +287,5 @@ def _payment(budget: Budget, reservation: Reservation, blocks: Blocks) -> Paymen
         charged=dict(reservation.charged),
         rule=budget.terms.record(),
         blocks=None if blocks is None else list(budget.terms.chosen_blocks(blocks)),
-        repeated=reservation.stored_answer is not None,
+        repeated=reservation.answer is not None,
     )

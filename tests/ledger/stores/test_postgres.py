@@ -60,7 +60,7 @@ def test_bad_names_in_the_url_are_refused(postgres: str, name: str) -> None:
 def test_other_options_of_the_url_reach_the_driver(postgres: str, postgres_url: str) -> None:
     ledger_with_visits(postgres_url).close()
     with Ledger.open(f"{postgres_url}&application_name=abc") as ledger:
-        connection = ledger._store._connection  # type: ignore[attr-defined]
+        connection = ledger._log.store._connection  # type: ignore[attr-defined]
         assert connection.execute("SHOW application_name").fetchone() == ("abc",)
     with pytest.raises(InputError, match="a URL that cannot be read"):
         Ledger.open(f"{postgres}?no_such_option=1")
@@ -82,7 +82,7 @@ def test_a_url_that_cannot_be_read_does_not_show_its_password() -> None:
 def test_commits_are_durable_even_where_the_database_is_set_otherwise(postgres_url: str) -> None:
     ledger_with_visits(postgres_url).close()
     with Ledger.open(f"{postgres_url}&options=-c%20synchronous_commit%3Doff") as ledger:
-        store: Any = ledger._store
+        store: Any = ledger._log.store
         assert store._connection.execute("SHOW synchronous_commit").fetchone() == ("off",)
         within = store._transaction(store._writing(), lambda run: run("SHOW synchronous_commit", ()))
         assert within == [("on",)]
@@ -252,7 +252,7 @@ def test_the_releasing_role_without_the_key_cannot_forge(
 
 def test_a_lost_connection_is_an_error_once_and_then_made_again(postgres_url: str) -> None:
     with ledger_with_visits(postgres_url) as ledger:
-        connection = ledger._store._connection  # type: ignore[attr-defined]
+        connection = ledger._log.store._connection  # type: ignore[attr-defined]
         backend = connection.info.backend_pid
         with psycopg.connect(postgres_url.partition("?")[0]) as other:
             other.execute("SELECT pg_terminate_backend(%s)", [backend])

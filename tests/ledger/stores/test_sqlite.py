@@ -46,7 +46,7 @@ def test_the_file_is_private_and_marked(file: Path) -> None:
 
 def test_commits_are_as_durable_as_sqlite_can_make_them(file: Path) -> None:
     with ledger_with_visits(str(file)) as ledger:
-        connection = ledger._store._connection  # type: ignore[attr-defined]
+        connection = ledger._log.store._connection  # type: ignore[attr-defined]
         settings = ("synchronous", "journal_mode", "fullfsync")
         found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in settings]
         assert found == [3, "delete", 1]  # 3 is EXTRA
@@ -227,8 +227,8 @@ def test_a_release_reads_only_what_is_new(file: Path) -> None:
     with ledger_with_visits(str(file), limit=10**6) as ledger:
         fill_at_once(ledger, (request(plan=plan_number(number), key=f"{number}") for number in range(300)))
         ledger.dataset("visits")
-        connection, counts = ledger._store._connection, []  # type: ignore[attr-defined]
-        rows = type(ledger._store).rows
+        connection, counts = ledger._log.store._connection, []  # type: ignore[attr-defined]
+        rows = type(ledger._log.store).rows
 
         def counted(store: SqliteStore, *asked: Any, **how: Any) -> Any:
             found = rows(store, *asked, **how)

@@ -246,7 +246,7 @@ def insecure_words(seed: int, never: str = "publish") -> str:
 def paid_words(budget: Budget, plan: Plan, paid: Paid) -> str:
     """One sentence on what a release was paid with and what is left."""
     held, terms = paid.reservation, budget.terms
-    if paid.repeated:
+    if held.answer is not None:
         return f"The stored answer to request {held.key!r}; nothing was drawn or spent."
     cost = cost_words(terms, held.charged, held.spent, "nothing, as it was paid before")
     spent = percent_up(terms.share(held.spent))
