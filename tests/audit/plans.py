@@ -33,7 +33,7 @@ _ASKED: dict[str, dict[str, Any]] = {
         "sensitivity": 4,
         "delta": 1e-2,
         "integer": True,
-        "families": ("linear program",),
+        "families": ("cut staircase",),
     },
     "uneven": {"within": 2.5, "confidence": 0.9, "sensitivity": 1.3, "delta": 1e-6, "step": 0.25},
     "lopsided": {"within": (2, 8), "confidence": 0.9, "delta": 1e-6, "integer": True},

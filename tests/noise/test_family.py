@@ -27,7 +27,6 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "staircase": {"loss": 0.5, "width": 3, "center": 1},
     "cut staircase": {"loss": 0.5, "width": 2, "plateau": 4, "levels": 3, "end": 0.125},
     "huber": {"sigma": 2.0, "knee": 1.5},
-    "linear program": {"probabilities": (0.25, 0.5, 0.25), "start": -1, "label": "linear program"},
     "free form": {"plateau": 2, "width": 3, "steps": 4, "heights": (-0.5, -2.0), "fall": 0.75},
 }
 
@@ -53,7 +52,7 @@ def test_a_staircase_with_steps_of_one_point_is_left_to_laplace() -> None:
     assert shapes(1, "laplace", "staircase") == 1
     assert shapes(2, "laplace", "staircase") == 2
     assert shapes(1, "staircase") == 1
-    assert shapes(1, "laplace", "cut staircase", "linear program", "free form") == 1
+    assert shapes(1, "laplace", "cut staircase", "free form") == 1
 
 
 def test_ranks_differ_so_that_every_tie_has_one_end() -> None:

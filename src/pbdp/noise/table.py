@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp.errors import InputError
-from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel
 from pbdp.noise.symmetric_lattice import FARTHEST, without_nan
 from pbdp.parameters import whole
@@ -78,7 +77,6 @@ class TableKernel(_KeepsSums):
 
     probabilities: Sequence[float] | Array
     start: int
-    label: str = "table"
 
     def __post_init__(self) -> None:
         row, start = self._checked(np.asarray(self.probabilities, dtype=np.float64), self.start)
@@ -127,8 +125,8 @@ class TableKernel(_KeepsSums):
 
     @property
     def family(self) -> str:
-        """`table`, or the name of the family that it was made by."""
-        return self.label
+        """`table`."""
+        return "table"
 
     @property
     def support(self) -> tuple[float, float]:
@@ -224,11 +222,3 @@ class MadeOfTable(LatticeKernel):
 
     def largest_loss(self, shift: float) -> float:
         return self._table.largest_loss(shift)
-
-
-LINEAR_PROGRAM = Family(
-    name="linear program",
-    rank=8,
-    law=TableKernel,
-    character="is what the linear program over all noise laws gives",
-)

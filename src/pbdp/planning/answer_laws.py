@@ -23,7 +23,7 @@ from pbdp.mechanism.fixed_range import FixedRegion
 from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
-from pbdp.noise.table import LINEAR_PROGRAM
+from pbdp.planning.candidates import LINEAR_PROGRAM
 from pbdp.planning.certificate import Certificate, ProvenDesign
 from pbdp.planning.limit.answers import answer_program
 from pbdp.planning.limit.closed_form import ULP
@@ -47,7 +47,7 @@ class AnswerLaws(ProvenDesign):
 
     @property
     def name(self) -> str:
-        return f"{LINEAR_PROGRAM.name}, per answer"
+        return f"{LINEAR_PROGRAM}, per answer"
 
     @property
     def region(self) -> FixedRegion:  # type: ignore[override]  # the answers that have laws
@@ -70,7 +70,7 @@ class AnswerLaws(ProvenDesign):
     def record(self) -> dict[str, Any]:
         return {
             "family": self.name,
-            "kernel": LINEAR_PROGRAM.name,
+            "kernel": LINEAR_PROGRAM,
             "first": self.tables.first,
             "start": self.tables.start,
             "weights": [list(row) for row in self.tables.rows],

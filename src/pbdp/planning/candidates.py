@@ -19,17 +19,15 @@ from pbdp.noise.family import BEYOND, Goal, Problem, Shapes, known_families
 from pbdp.noise.free_form import FREE_FORM, FreeForm
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.staircase import STAIRCASE
-from pbdp.noise.table import LINEAR_PROGRAM, TableKernel
 from pbdp.planning.certificate import WORTH
 from pbdp.planning.limit.closed_form import RESERVE, Question
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels, staircase_epsilon
 from pbdp.planning.scales import best_shape, boosted_scale
 
 BOOSTED = "boosted "
+# The laws of a linear program, one for each answer of a short range (see `answer_laws`).
+LINEAR_PROGRAM = "linear program"
 
-# Points of a linear program that HiGHS solves in well under a second; its table saves up to 4 % at a delta of
-# a hundredth, and less than 1 % below the least delta.
-LARGEST_PROGRAM, LEAST_DELTA = 48, 5e-3
 Found = tuple[LatticeKernel, int] | None
 
 
@@ -127,20 +125,6 @@ def _cut_staircase(problem: Problem, delta: float) -> Found:
     return _in_region(problem, kernel)
 
 
-def _linear_program(problem: Problem, delta: float) -> Found:
-    """The law of the program for one release, which already lies where it is meant to."""
-    goal = problem.goal
-    small = problem.below + problem.above + goal.sensitivity <= LARGEST_PROGRAM
-    if goal.releases > 1 or delta < LEAST_DELTA or not small:
-        return None
-    from pbdp.planning.limit.linear_program import best_table
-
-    law = best_table(problem.below, problem.above, goal.confidence, goal.sensitivity, delta)
-    return TableKernel(
-        probabilities=tuple(law.masses.tolist()), start=law.start, label=LINEAR_PROGRAM.name
-    ), 0
-
-
 def _free_form(problem: Problem, delta: float) -> Found:
     """The law for several releases, if the region has room for one step."""
     goal, points = problem.goal, problem.below + problem.above + 1
@@ -160,7 +144,6 @@ def _in_region(problem: Problem, kernel: CutStaircase | FreeForm) -> Found:
 
 _TABLES: dict[str, Callable[[Problem, float], Found]] = {
     CUT_STAIRCASE.name: _cut_staircase,
-    LINEAR_PROGRAM.name: _linear_program,
     FREE_FORM.name: _free_form,
 }
 

@@ -68,8 +68,6 @@ def program_of(accepted: npt.NDArray[np.bool_], far: int, delta: float, group: i
         acceptable=accepted.ravel().astype(float),
         here=here,
         there=there,
-        grows=np.ones(len(rows)),
-        less=np.zeros(len(rows)),
         pair=pair,
         delta=delta,
         group=group,
@@ -171,6 +169,7 @@ def test_some_of_the_answers_prove_less_but_something(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     "asked",
     [
+        {"within": 5},
         {"within": 5.0, "integer": False},
         {"within": 5, "releases": 2},
         {"within": "50%+2.5", "releases": 2},

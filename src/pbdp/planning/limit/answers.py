@@ -25,10 +25,8 @@ from pbdp.planning.limit.closed_form import (
     PROGRAM,
     WHOLE_OUTPUTS,
     Limit,
-    question_of,
-    subject_of,
 )
-from pbdp.planning.limit.linear_program import Program, largest_impossible, least_epsilon
+from pbdp.planning.limit.linear_program import Program, largest_impossible
 
 Accepted = npt.NDArray[np.bool_]
 
@@ -46,22 +44,15 @@ WIDER = 1e-9
 def limit_of_any_law(requirement: Requirement, reached: float) -> Limit | None:
     """What a linear program proves of a requirement that a plan meets at epsilon `reached`; takes seconds.
 
-    None for several releases, for what is too large, and where no law is known that depends on the answer.
+    None for several releases, for what is too large, and where no law is known that depends on the answer:
+    there the limit in closed form is all but reached.
     """
-    question = question_of(requirement)
-    if requirement.releases > 1 or reached <= 0:
+    if requirement.releases > 1 or reached <= 0 or not _has_laws(requirement):
         return None
-    if question is not None:
-        epsilon, subject = least_epsilon(question, reached), subject_of(requirement)
-    elif _has_laws(requirement):
-        found = [
-            largest_impossible(program.solve, requirement.confidence, reached)
-            for program in _programs(requirement)
-        ]
-        epsilon = max(found, default=0.0)
-        subject = WHOLE_OUTPUTS if requirement.integer else ANY_MECHANISM
-    else:
-        return None
+    programs = _programs(requirement)
+    found = [largest_impossible(program.solve, requirement.confidence, reached) for program in programs]
+    epsilon = max(found, default=0.0)
+    subject = WHOLE_OUTPUTS if requirement.integer else ANY_MECHANISM
     return None if epsilon == 0 else Limit(epsilon=epsilon, subject=subject, kind=PROGRAM)
 
 
@@ -172,8 +163,6 @@ def _program(accepted: Accepted, parts: int, group: int, delta: float) -> tuple[
         acceptable=np.bincount(own.ravel(), weights=accepted[: len(own)].ravel()).astype(np.float64),
         here=column[first[kept]].ravel(),
         there=column[second[kept]].ravel(),
-        grows=np.ones(rows),
-        less=np.zeros(rows),
         pair=np.repeat(np.arange(rows // outputs), outputs),
         delta=delta,
         group=group,

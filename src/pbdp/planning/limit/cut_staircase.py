@@ -15,11 +15,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from pbdp.errors import CannotCertifyError
-from pbdp.mechanism.weights import LARGEST_TABLE
-from pbdp.noise.kernel import Array
 from pbdp.planning.limit.closed_form import CLOSE, Question
 from pbdp.root_finding import least_enough
 
@@ -42,18 +37,6 @@ def staircase_epsilon(question: Question) -> float:
     missed = 1 - question.confidence
     start = -math.log(missed) / (question.whole_steps + 1)
     return least_enough(lambda epsilon: question.staircase_miss(epsilon) - missed, start, close=CLOSE)
-
-
-def cut_masses(question: Question, epsilon: float) -> Array:
-    """Masses of the cut staircase of loss epsilon; the middle of the row is the middle of the region."""
-    width, (last, end) = question.sensitivity, cut_levels(question, epsilon)
-    if width * last > LARGEST_TABLE // 2:
-        raise CannotCertifyError(
-            f"The noise would need a table of {2 * width * last:,} values. Use a coarser step."
-        )
-    side = np.repeat(np.append(np.exp(-epsilon * np.arange(1, last + 1)), end), width)
-    row = np.concatenate([side[::-1], np.ones(question.central_points), side])
-    return np.asarray(row / math.fsum(row))
 
 
 def cut_levels(question: Question, epsilon: float) -> tuple[int, float]:
