@@ -115,13 +115,6 @@ def test_whole_answers_are_rounded_to_multiples_of_whole_numbers_only(step: floa
         LinearGrid(step=step, rounded=rounded, whole=True)
 
 
-def test_it_is_known_which_multiples_are_numbers_in_floating_point() -> None:
-    tenths = LinearGrid(step=0.1, rounded=True, down=True)
-    assert tenths.is_exact_at(4)
-    assert not tenths.is_exact_at(3)
-    assert LinearGrid(step=0.5, rounded=True).is_exact_at(2**52 + 1)
-
-
 @pytest.mark.parametrize(
     ("width", "sensitivity", "step"), [(10_000.0, 60.0, 6.0), (10_000.0, 61.0, 1.0), (100.0, 60.0, 1.0)]
 )

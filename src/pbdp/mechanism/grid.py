@@ -122,8 +122,7 @@ class LinearGrid(Grid):
     """Outputs are multiples of `step`; `rounded` says that answers are rounded to them first.
 
     They are rounded to the nearest, or `down`: then the cells of a range lie flush with its ends, and a
-    width of W steps holds 2W outputs, where rounding to the nearest leaves 2W - 1. Only such a grid may have
-    any step, 0.1 say, to publish one of its multiples whatever the answer is.
+    width of W steps holds 2W outputs, where rounding to the nearest leaves 2W - 1.
     `whole` says that whole answers are rounded to multiples of a whole number, as noise over millions of them
     needs no single ones.
     """
@@ -148,7 +147,7 @@ class LinearGrid(Grid):
                 "step", f"{SMALLEST:g} to {LARGEST:g}", f"{self.step:g}", "Count in another unit."
             )
         factor, power = parts_of_step(self.step)
-        if factor >= LARGEST_FACTOR and not self.down:
+        if factor >= LARGEST_FACTOR:
             raise InputError(
                 "step",
                 f"a power of two, or a whole number below {LARGEST_FACTOR} times one, such as 0.25, 1 or 10",
@@ -171,15 +170,6 @@ class LinearGrid(Grid):
         if self.down:
             return _NOTHING, _ALL
         return (_HALF, _HALF) if self.rounded else (_NOTHING, _NOTHING)
-
-    @property
-    def is_fine(self) -> bool:
-        """Whether all multiples that noise may lead to are exact in floating point."""
-        return self._factor < LARGEST_FACTOR
-
-    def is_exact_at(self, steps: int) -> bool:
-        """Whether so many steps are a number in floating point."""
-        return Fraction(steps * self.step) == steps * Fraction(self.step)
 
     def sensitivity_in_steps(self, sensitivity: float) -> int:
         """ceil(sensitivity / step): what rounding floor(x/step + 1/2) can make of it."""

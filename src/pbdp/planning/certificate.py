@@ -17,10 +17,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-
 from pbdp.accounting import RESERVE
-from pbdp.accounting.exact.tables import Bounds, least_growth, table_epsilon, table_epsilon_above
+from pbdp.accounting.exact.tables import Bounds, table_epsilon
 from pbdp.digits import delta_text, order_text
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.design import AnyDesign, Design, rounded_down
@@ -29,7 +27,6 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.family import Goal
-from pbdp.noise.kernel import Array
 from pbdp.parameters import fraction, non_negative, probability
 
 if TYPE_CHECKING:
@@ -38,17 +35,12 @@ if TYPE_CHECKING:
 
 # The shares of delta that are set aside in turn for the rounding of answer-dependent tables.
 RESERVES = (1e-4, 1e-3, 1e-2)
-# Pairs of answers that are looked at for an epsilon that is reached, where outputs are decoded.
-PAIRS = 5
 # No table is as exact as a delta of 1 over e to this power.
 LARGEST = 50.0
 # What a law that needs more than a budget's usual reserve has to save to be chosen.
 WORTH = 0.01
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
 TIE = 1e-4
-# Whole widths that hold as many multiples of a step are told apart by this part of what may be missed: far
-# above what a composition is off by, far below what anyone sees.
-HAIR = 2.0**-14
 # An epsilon of no more than this is none for all purposes.
 NO_LOSS = 1e-9
 
@@ -56,7 +48,6 @@ FROM_TABLE = "sum over the table of integer weights, every shift"
 OVER_ANSWERS = "exact law, every pair of neighboring answers, plus the distance of the tables from it"
 COMPOSED = "convolution of the privacy losses of the table of integer weights, every shift"
 ADDED = "sum over the table of integer weights, every shift, added up over the releases"
-SPLIT = "every part at its share of delta, added up"
 CONSTANT = "the same output for every answer"
 IDEAL_RENYI = "exact law before rounding to a table, every pair of neighboring answers"
 
@@ -128,9 +119,10 @@ def goal_on(grid: Grid, requirement: Requirement) -> Goal:
     """What a design on a grid has to reach."""
     each = requirement.confidence_each
     if isinstance(grid, LinearGrid) and grid.whole and requirement.region.follows_answer:
-        # a width that leaves less over is a hair dearer, so that an epsilon tells its width
-        left, _ = math.modf(requirement.region.width / grid.step - float(grid.lost))
-        each += (1 - each) * HAIR * (1 - left)
+        # a width that leaves less over is dearer, so that an epsilon tells its width: by half of what one
+        # more step is worth, as Laplace noise misses a region of so many steps with e^-(steps · loss)
+        left, steps = math.modf(requirement.region.width / grid.step - float(grid.lost))
+        each -= (1 - each) * math.log1p(-each) / (2 * steps + 1) * (1 - left)
     return Goal(
         confidence=each,
         sensitivity=grid.sensitivity_in_steps(requirement.sensitivity),
@@ -140,11 +132,8 @@ def goal_on(grid: Grid, requirement: Requirement) -> Goal:
     )
 
 
-def certified(requirement: Requirement, design: AnyDesign, *, reached: bool = True) -> Certified | None:
-    """A design with its certificate, or None if some answer would fall short of the confidence.
-
-    Where it takes long to find an epsilon that is `reached`, that can wait for `with_reached`.
-    """
+def certified(requirement: Requirement, design: AnyDesign) -> Certified | None:
+    """A design with its certificate, or None if some answer would fall short of the confidence."""
     if isinstance(design, ProvenDesign):
         found = design.certificate(requirement)
         return None if found is None else Certified(design=design, certificate=found)
@@ -155,20 +144,11 @@ def certified(requirement: Requirement, design: AnyDesign, *, reached: bool = Tr
         raise AssertionError("a design is for numbers or for vectors")
     each = requirement.each
     region, goal = design.grid.region_in_steps(each.region), goal_on(design.grid, each)
-    certificate = certify(design, region, goal, reached=reached)
+    certificate = certify(design, region, goal)
     if requirement.rdp_order is not None:
         # that of the law before it is rounded to a table
         joint = requirement.joint_confidence_of(certificate.confidence)
     return Certified(design=design, certificate=replace(certificate, confidence=joint))
-
-
-def with_reached(requirement: Requirement, entry: Certified) -> Certified:
-    """The same with an epsilon that is reached."""
-    design, known = entry.design, entry.certificate
-    if not isinstance(design, Design) or known.delta is None or _shown(design) or known.method == CONSTANT:
-        return entry
-    found = min(_reached(design, goal_on(design.grid, requirement.each), known.delta), known.epsilon)
-    return replace(entry, certificate=replace(known, epsilon_lower=found))
 
 
 def proven_confidence(requirement: Requirement, design: AnyDesign) -> float | None:
@@ -196,10 +176,10 @@ def confidence_of_sum(requirement: Requirement, design: Design) -> float:
     return Sizes.allowed(requirement, design.grid).mass(design.table_at(0.0))
 
 
-def certify(design: Design, region: Region, goal: Goal, *, reached: bool = True) -> Certificate:
+def certify(design: Design, region: Region, goal: Goal) -> Certificate:
     """Account for a design; `region` is the requirement's own, in steps."""
     delta, rdp_order = goal.delta, goal.order
-    epsilon, method = _epsilon(design, goal, reached)
+    epsilon, method = _epsilon(design, goal)
     if math.isinf(epsilon.upper):
         raise CannotCertifyError(
             f"{design.name} noise has no finite epsilon at "
@@ -250,7 +230,7 @@ def _composed(table: WeightTable, goal: Goal, delta: float) -> tuple[Bounds, str
     return Bounds(lower=min(found.lower, simple), upper=simple * (1 + 2**-50)), ADDED
 
 
-def _epsilon(design: Design, goal: Goal, reached: bool) -> tuple[Bounds, str]:
+def _epsilon(design: Design, goal: Goal) -> tuple[Bounds, str]:
     """The total epsilon of all releases, and how it was found."""
     mechanism, delta = design.mechanism, goal.delta
     if design.decoder is not None and design.decoder.is_constant:
@@ -267,15 +247,9 @@ def _epsilon(design: Design, goal: Goal, reached: bool) -> tuple[Bounds, str]:
         table = design.table_at(0.0)
         if goal.releases > 1:
             found, method = _composed(table, goal, delta)
-        elif _shown(design):
-            found, method = table_epsilon(table, goal.sensitivity, delta), FROM_TABLE
         else:
-            upper = table_epsilon_above(table, goal.sensitivity, delta)
-            found, method = Bounds(lower=0.0, upper=upper), FROM_TABLE
-        lower = found.lower if _shown(design) else 0.0
-        if reached and not _shown(design):
-            lower = min(_reached(design, goal, delta), found.upper)
-        return Bounds(lower=lower, upper=found.upper), method
+            found, method = table_epsilon(table, goal.sensitivity, delta), FROM_TABLE
+        return Bounds(lower=found.lower if _shown(design) else 0.0, upper=found.upper), method
     if goal.releases > 1:
         raise CannotCertifyError("Noise that changes with the answer is certified for one release only.")
     return _over_answers(design, goal, delta)
@@ -284,27 +258,6 @@ def _epsilon(design: Design, goal: Goal, reached: bool) -> tuple[Bounds, str]:
 def _shown(design: Design) -> bool:
     """Whether the noisy number itself is published for some answers, so that all of its loss is reached."""
     return design.decoder is None or design.decoder.first is None or design.decoder.last is None
-
-
-def _reached(design: Design, goal: Goal, delta: float) -> float:
-    """The largest epsilon of some pairs of answers, from the laws of their outputs.
-
-    Several releases lose no less than one of them at the same delta.
-    """
-    decoder = design.decoder
-    if decoder is None or decoder.first is None or decoder.last is None:
-        raise AssertionError("the answers have ends")
-    from pbdp.accounting.composition.loss_law import law_epsilon, loss_law
-
-    shift, table = min(goal.sensitivity, decoder.last - decoder.first), design.drawn_table()
-    places = np.unique(np.linspace(decoder.first, decoder.last - shift, PAIRS).round().astype(np.int64))
-    pairs: list[tuple[Array, Array]] = []
-    for place in places.tolist():
-        one, other = (decoder.law(table, answer) / float(TOTAL) for answer in (place, place + shift))
-        pairs += [(one, other), (other, one)]
-    # floats tell which pair is the worst
-    worst = max(pairs, key=lambda pair: least_growth(pair[0], pair[1], delta))
-    return law_epsilon(loss_law(*worst), delta).lower
 
 
 def _over_answers(design: Design, goal: Goal, delta: float) -> tuple[Bounds, str]:

@@ -23,7 +23,7 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
 from pbdp.parameters import instance
-from pbdp.planning.certificate import Certificate, Certified, ProvenDesign, noise_delta, with_reached
+from pbdp.planning.certificate import Certificate, Certified, ProvenDesign, noise_delta
 from pbdp.release.law import OutputLaw, law_at
 from pbdp.release.publisher import Number
 from pbdp.release.releaser import Form, Prepared, Released, Releaser
@@ -243,8 +243,8 @@ class Plan(Reported):
                 from pbdp.planning.vectors.plan import certified_vectors
 
                 known = certified_vectors(asked)
-            others = (entry for entry in known if entry.design.name != self.mechanism.name)
-            self._found["others"] = tuple(with_reached(asked, entry) for entry in others)
+            name = self.mechanism.name
+            self._found["others"] = tuple(entry for entry in known if entry.design.name != name)
         found: tuple[Certified, ...] = self._found["others"]
         return found
 

@@ -39,7 +39,7 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import kernel_from
-from pbdp.planning.certificate import SPLIT, certified
+from pbdp.planning.certificate import certified
 from pbdp.planning.plan import Part, Plan, plan_of
 
 Record = dict[str, Any]
@@ -173,9 +173,7 @@ def _joint(record: Record) -> Plan:
         requirement = requirement_from_record({**claim, **common})
         design = design_from_record(claim["mechanism"], requirement)
         parts.append((claim["name"], requirement, design))
-    # a plan is certified by the argument that it names
-    split = record["certificate"]["method"] == SPLIT
-    return joint_plan(parts, missing=number_in(record["missing"]), split=split)
+    return joint_plan(parts, missing=number_in(record["missing"]))
 
 
 # ----------------------------------------------------------------------------- requirements and designs
@@ -253,8 +251,6 @@ def _design(record: Record, requirement: Requirement) -> Design:
     decoder = Decoder.from_record(record["decoder"]) if "decoder" in record else None
     if decoder is not None and not _serves(decoder, requirement, grid):
         raise PlanFileError("decoder", "one for the answers that the plan serves", "another", EDITED)
-    if isinstance(grid, LinearGrid) and not grid.is_fine and not _publishes_one(decoder, grid):
-        raise PlanFileError("grid", "one whose multiples are exact", grid.describe(), EDITED)
     return Design(
         grid=grid,
         kernel=kernel_from(record["kernel"], record["parameters_in_steps"]),
@@ -271,11 +267,6 @@ def _serves(decoder: Decoder, requirement: Requirement, grid: Grid) -> bool:
     ends = [None if math.isinf(end) else int(end) for end in requirement.answers_on(grid)]
     low, high = (limit / grid.step for limit in requirement.output_limits(grid))
     return [decoder.first, decoder.last] == ends and low <= decoder.outputs[0] <= decoder.outputs[-1] <= high
-
-
-def _publishes_one(decoder: Decoder | None, grid: LinearGrid) -> bool:
-    """Whether all that is published is one multiple of the step, which is exact."""
-    return decoder is not None and decoder.is_constant and grid.is_exact_at(decoder.outputs[0])
 
 
 def _grid(record: Record, requirement: Requirement) -> Grid:

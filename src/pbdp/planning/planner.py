@@ -17,8 +17,7 @@ from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.huber import HUBER
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.staircase import STAIRCASE
-from pbdp.noise.table import LINEAR_PROGRAM
-from pbdp.planning.candidates import BOOSTED, moving_candidates, ranged_candidates
+from pbdp.planning.candidates import BOOSTED, LINEAR_PROGRAM, moving_candidates, ranged_candidates
 from pbdp.planning.certificate import (
     TIE,
     Certified,
@@ -27,13 +26,12 @@ from pbdp.planning.certificate import (
     goal_on,
     is_payable,
     unhidden,
-    with_reached,
 )
 from pbdp.planning.decoder_search import constant_candidate, decoded_candidates
 from pbdp.planning.grids import grids_of
 from pbdp.planning.plan import Plan, plan_of
 
-_ONE_RELEASE = (LAPLACE.name, STAIRCASE.name, CUT_STAIRCASE.name, LINEAR_PROGRAM.name)
+_ONE_RELEASE = (LAPLACE.name, STAIRCASE.name, CUT_STAIRCASE.name, LINEAR_PROGRAM)
 _SEVERAL_RELEASES = (LAPLACE.name, STAIRCASE.name, GAUSSIAN.name, HUBER.name, FREE_FORM.name)
 _FREE = (LAPLACE.name, STAIRCASE.name, FREE_FORM.name)
 _RENYI = (LAPLACE.name, STAIRCASE.name, GAUSSIAN.name, HUBER.name)
@@ -42,7 +40,8 @@ _RENYI = (LAPLACE.name, STAIRCASE.name, GAUSSIAN.name, HUBER.name)
 def all_families() -> tuple[str, ...]:
     """All laws, by the names that plans print."""
     known = known_families()
-    return (*known, *(BOOSTED + name for name, family in known.items() if family.shapes is not None))
+    boosted = (BOOSTED + name for name, family in known.items() if family.shapes is not None)
+    return (*known, LINEAR_PROGRAM, *boosted)
 
 
 def usual_families(requirement: Requirement) -> tuple[str, ...]:
@@ -97,7 +96,7 @@ def plan_for(
             lambda entry: is_payable(requirement, entry.design),
         )
     )
-    return plan_of(requirement, with_reached(requirement, chosen))
+    return plan_of(requirement, chosen)
 
 
 def certified_laws(requirement: Requirement, families: tuple[str, ...] | None = None) -> list[Certified]:
@@ -107,7 +106,7 @@ def certified_laws(requirement: Requirement, families: tuple[str, ...] | None = 
     names = families or usual_families(requirement)
     for design in designs_for(requirement.each, names):
         certify(requirement, design, best, reasons)
-    if LINEAR_PROGRAM.name in names and requirement.bounds is not None and requirement.coordinates is None:
+    if LINEAR_PROGRAM in names and requirement.bounds is not None and requirement.coordinates is None:
         from pbdp.planning.answer_laws import answer_laws
 
         reached = min((entry.certificate.epsilon for entry in best.values()), default=math.inf)
@@ -126,7 +125,7 @@ def certify(
 ) -> None:
     """Certify a design, and keep it if it is the best of its name so far; or why it has no certificate."""
     try:
-        entry = certified(requirement, design, reached=False)
+        entry = certified(requirement, design)
     except CannotCertifyError as error:
         reasons.append(str(error))
         return

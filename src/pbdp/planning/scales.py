@@ -127,8 +127,9 @@ def estimated_loss(shape: Shape, problem: Problem, scales: Array) -> Array:
         return np.asarray(goal.releases * sums / (goal.order - 1))
     first, delta = np.exp(log_first), goal.delta or 0.0
     if goal.releases > 1:
-        from pbdp.accounting.composition.estimate import approximate_epsilon
+        from pbdp.accounting.composition.truncation import estimated_epsilon
 
-        return approximate_epsilon(first, round(shift / cell), goal.releases, delta)
+        pairs = zip(first, np.exp(log_second), strict=True)
+        return np.array([estimated_epsilon(*pair, goal.releases, delta) for pair in pairs])
     rows = zip(first, np.exp(log_second), strict=True)
     return np.array([math.log(least_growth(one, other, delta)) for one, other in rows])

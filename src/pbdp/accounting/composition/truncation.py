@@ -21,6 +21,7 @@ from pbdp.accounting.composition.tilting import (
     window,
 )
 from pbdp.accounting.exact.tables import Bounds
+from pbdp.noise.kernel import Array
 
 # Share of delta that the largest and the smallest losses of all releases, set aside before tilting, may take
 # each. Integer weights have cells of mass 2^-60 with large losses at a table's ends, which no tilt can bear.
@@ -130,6 +131,23 @@ def outlined(laws: Laws, count: int) -> Part:
         return np.zeros(1), np.ones(1), count
     distribution = outline(laws, _OUTLINE)
     return distribution.losses(), distribution.masses, count
+
+
+def estimated_epsilon(first: Array, second: Array, releases: int, delta: float) -> float:
+    """About the epsilon of so many releases of one pair of laws, to compare candidates by; no guarantee.
+
+    It is K'(tilt) where the estimate (1) of `tilting` equals delta: within 2e-4 for smooth losses, and within
+    2 % where a few losses carry all the mass.
+    """
+    shared = (first > 0) & (second > 0)
+    lost = any_of([(float(np.sum(first[~shared])), releases)])
+    if lost >= delta:
+        return math.inf
+    losses, masses = np.log(first[shared] / second[shared]), first[shared]
+    order = np.argsort(losses)
+    law = LossLaw(losses=losses[order], masses=masses[order], infinite=0.0)
+    parts = [outlined((law.without_extremes(NEGLECTED_SHARE * delta / releases),), releases)]
+    return max(cumulants(parts, tilt_for_delta(parts, delta - lost)).mean, 0.0)
 
 
 def _infinite(covered: Sequence[Laws], actual: Sequence[LossLaw | None], counts: Sequence[int]) -> Bounds:

@@ -53,11 +53,6 @@ def table_epsilon(table: WeightTable, sensitivity: int, delta: float) -> Bounds:
     return Bounds(lower=_below(neighbors, delta, upper), upper=upper)
 
 
-def table_epsilon_above(table: WeightTable, sensitivity: int, delta: float) -> float:
-    """Its upper bound alone."""
-    return _above(_neighbors(table, sensitivity), delta)
-
-
 def table_delta(table: WeightTable, sensitivity: int, epsilon: float) -> Bounds:
     """Smallest delta with (epsilon, delta)-DP for a table that moves with the answer, for epsilon >= 0."""
     bounds = [cells.delta(epsilon) for cells in _neighbors(table, sensitivity)()]

@@ -5,11 +5,9 @@
     epsilon = min over tilts t of (K_1(t) + ... + K_k(t) + ln(1/delta)) / t,    K_i = count · ln E e^(t·loss),
 
 and the least of it over all laws is, at each tilt, the least K_i of every part by itself. A row of tilts thus
-proposes a few combinations. They are judged by an epsilon that holds, and so are those of separate plans;
+proposes a few combinations. They are judged by an epsilon that holds, and so is that of separate plans;
 from the best of them one law at a time is exchanged as long as that helps.
 
-**Never above separate plans.** Their choices are among those compared, and what they cost by themselves,
-added up at their shares of delta, is a certified epsilon of the joint plan too (see `joint`).
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from pbdp.accounting.exact.tables import Bounds
 from pbdp.noise.kernel import Array
 from pbdp.planning.certificate import cheapest
 from pbdp.planning.plan import Part
-from pbdp.planning.together.joint import noise_epsilon, split_epsilon
+from pbdp.planning.together.joint import noise_epsilon
 
 # Tilts that are looked at, in units of the one that a first choice has.
 TILTS = 2.0 ** np.arange(-2.0, 2.5, 0.5)
@@ -64,44 +62,40 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A choice, what it costs, and whether that is the sum of what its parts cost by themselves."""
+    """A choice, and what it costs."""
 
     choice: Choice
     epsilon: float
-    split: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
 class Choosing:
-    """A search over rows of options at a delta.
-
-    `separate` are the choices of separate plans, one for each of `splits_of` delta.
-    """
+    """A search over rows of options at a delta, the first of each being that of a separate plan."""
 
     options: Sequence[Sequence[Option]]
-    separate: Sequence[Choice]
     delta: float
     _known: dict[Choice, tuple[Bounds, str]] = field(init=False, default_factory=dict)
     _seen: dict[int, Losses] = field(init=False, default_factory=dict)
 
     def best(self) -> Found:
-        """The choice of least epsilon that was found, never above that of the separate plans.
+        """The choice of least epsilon that was found.
 
         One that a budget of the same delta can pay for is taken unless another saves more than 1 %.
         """
-        first = [self._found(choice) for choice in dict.fromkeys(self.separate)]
-        start = min(first, key=lambda entry: entry.epsilon)
-        found = [*first, *(self._found(choice) for choice in self._proposals(start.choice))]
+        start = self._found(self.first)
+        found = [start, *(self._found(choice) for choice in self._proposals(start.choice))]
         ranked = sorted(found, key=lambda entry: entry.epsilon)
         payable = next((entry for entry in ranked if self._payable(entry)), None)
         if payable is not None:
             found.append(self._exchanged(payable, only_payable=True))
         if payable is not ranked[0]:
             found.append(self._exchanged(ranked[0], only_payable=False))
-        least = min(map(self._split, self.separate), key=lambda entry: entry.epsilon)
-        worth = cheapest(found, lambda entry: entry.epsilon, self._payable)[0]
-        cheap = min(found, key=lambda entry: entry.epsilon)
-        return next((entry for entry in (worth, cheap) if entry.epsilon <= least.epsilon), least)
+        return cheapest(found, lambda entry: entry.epsilon, self._payable)[0]
+
+    @property
+    def first(self) -> Choice:
+        """The choice of separate plans."""
+        return (0,) * len(self.options)
 
     def tilt(self, choice: Choice) -> float:
         """About the tilt at which the composed loss of a choice has to be looked at."""
@@ -143,9 +137,6 @@ class Choosing:
     def _neglected(self) -> float:
         return RESERVE * self.delta / sum(row[0].part.composed for row in self.options)
 
-    def _split(self, choice: Choice) -> Found:
-        return Found(choice=choice, epsilon=split_epsilon(self._counted(choice), self.delta), split=True)
-
     def _payable(self, entry: Found) -> bool:
         return math.fsum(option.unhidden for option in self._taken(entry.choice)) <= RESERVE * self.delta
 
@@ -175,8 +166,7 @@ class Choosing:
         for _ in range(MOST_ROUNDS):
             before = best
             for index, rank in enumerate(ranks):
-                others = {int(at) for at in rank} | {choice[index] for choice in self.separate}
-                for at in sorted(others):
+                for at in sorted({0, *rank.tolist()}):
                     trial = (*best.choice[:index], at, *best.choice[index + 1 :])
                     entry = self._found(trial)
                     if entry.epsilon < best.epsilon and (self._payable(entry) or not only_payable):

@@ -20,11 +20,6 @@ A group with one person in it, say: the dataset without that person has no such 
 "Given any value of B" cannot be left out. If A differs from a on a set S of values of B, and only there, with
 P(S) = m, then E = {a} x S has M(D)(E) = 0 and M(D')(E) = Q(S), which may be e^eps·m + d(eps).
 
-**Separate plans.** Parts that are (e_i, d_i)-DP with d_1 + ... + d_k <= delta are (e_1 + ... + e_k, delta)-DP
-together, so what separate plans cost is a bound for the joint one as well. It is taken (`split_epsilon`) at
-shares d_i that are all equal, and at shares in proportion to the numbers of releases, where the convolution,
-which is exact to a ten-thousandth, says no more.
-
 **Vectors.** A vector whose coordinates have noise of their own counts as so many numbers as one person may
 change coordinates, each moved by the sensitivity at most: the others have the same law for both neighbors.
 Noise that is accounted for a whole vector counts once, as its (epsilon, delta).
@@ -38,7 +33,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import Release
@@ -51,7 +45,6 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import (
     ADDED,
     COMPOSED,
-    SPLIT,
     Certificate,
     ProvenDesign,
     noise_delta,
@@ -90,13 +83,8 @@ def release_of(part: Part) -> Release:
     return design_release(number_design(part.design), steps_of(part))
 
 
-def joint_plan(
-    parts: Sequence[tuple[str, Requirement, AnyDesign]], missing: float = 0.0, *, split: bool = False
-) -> Plan:
-    """The plan of these designs, each of which has to meet its requirement.
-
-    Their epsilon is composed, or (`split`) the sum of what the parts have at their shares of delta.
-    """
+def joint_plan(parts: Sequence[tuple[str, Requirement, AnyDesign]], missing: float = 0.0) -> Plan:
+    """The plan of these designs, each of which has to meet its requirement; their epsilon is composed."""
     made = []
     for name, requirement, design in parts:
         part = joint_part(name, requirement, design)
@@ -108,15 +96,13 @@ def joint_plan(
                 "The noise does not fit its requirement; make the plan again.",
             )
         made.append(part)
-    return plan_of_parts(made, [release_of(part) for part in made], missing, split=split)
+    return plan_of_parts(made, [release_of(part) for part in made], missing)
 
 
 def plan_of_parts(
     parts: Sequence[Part],
     releases: Sequence[Release],
     missing: float,
-    *,
-    split: bool = False,
     known: tuple[Bounds, str] | None = None,
 ) -> Plan:
     """The plan of parts that meet their requirements, with what one number of each reveals.
@@ -130,9 +116,6 @@ def plan_of_parts(
     bounds, method = joint_epsilon(counted, delta, missing, known)
     if any(isinstance(part.design, ProvenDesign) for part in parts):
         method = WITH_VECTORS[method]
-    if split:
-        simple = split_epsilon(counted, noise_delta(delta, missing))
-        bounds, method = Bounds(lower=min(bounds.lower, simple), upper=simple), SPLIT
     return plan_with(parts, missing, bounds, method)
 
 
@@ -176,33 +159,6 @@ def noise_epsilon(releases: Sequence[tuple[Release, int]], delta: float) -> tupl
     if found.upper <= simple:
         return found, COMPOSED
     return Bounds(lower=min(found.lower, simple), upper=simple), ADDED
-
-
-def splits_of(counts: Sequence[int], delta: float) -> list[list[float]]:
-    """Shares of delta for each part, which add up to no more than it: equal ones, and by releases."""
-    if len(counts) == 1:
-        return [[delta]]
-    left, total = delta * (1 - _ROUNDING), sum(counts)
-    equal = [left / len(counts)] * len(counts)
-    return [equal, [left * count / total for count in counts]] if len(set(counts)) > 1 else [equal]
-
-
-def split_epsilon(releases: Sequence[tuple[Release, int]], delta: float) -> float:
-    """What the parts cost at their shares of delta, added up: the least of all `splits_of` it."""
-    return min(
-        math.fsum(
-            alone_epsilon(release, count, share)
-            for (release, count), share in zip(releases, shares, strict=True)
-        )
-        * (1 + _ROUNDING)
-        for shares in splits_of([count for _, count in releases], delta)
-    )
-
-
-@lru_cache
-def alone_epsilon(release: Release, count: int, delta: float) -> float:
-    """The epsilon of one part by itself, from above; infinite if delta is too small for it."""
-    return compose([(release, count)]).upper_epsilon_at(delta)
 
 
 def joint_epsilon(

@@ -30,18 +30,16 @@ from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import LARGEST_ORDER, Requirement
 from pbdp.noise.family import known_families
 from pbdp.planning.ask import families_of
-from pbdp.planning.certificate import COMPOSED, SPLIT, Certified, is_payable, noise_delta
+from pbdp.planning.certificate import COMPOSED, Certified, is_payable, noise_delta
 from pbdp.planning.plan import Part, Plan, common_delta
 from pbdp.planning.planner import certified_laws, designs_for, joint_families, simplest
 from pbdp.planning.request import numbered
 from pbdp.planning.together.choice import Choosing, Option
 from pbdp.planning.together.joint import (
-    alone_epsilon,
     joint_part,
     plan_of_parts,
     plan_with,
     release_of,
-    splits_of,
     steps_of,
 )
 from pbdp.planning.together.words import Requirements, named_requirements
@@ -79,7 +77,7 @@ def plan_together(
 
     `families` limits the noise that is tried, by name, and parts named in `concave` have log-concave noise.
     `quick` looks less closely at parts that hardly count and at those that are like another: what such plans
-    cost more is a few ten-thousandths, but they are not compared with separate plans at all shares of delta.
+    cost more is a few ten-thousandths.
     A `draft` has an epsilon that holds, and is to be certified: it may be a little larger than need be, and
     nothing is known from below.
     """
@@ -92,7 +90,8 @@ def plan_together(
     fixed = [_checked(name, row) for name, row in more.items()]
     counts = [asked.releases * asked.touched for asked in named.values()]
     counts += [row[0].releases for row in fixed]
-    splits = splits_of(counts, left)[: 1 if quick else None]
+    # laws hardly depend on delta
+    share = left / len(counts) * (1 - 2.0**-50)
     known = _Known(RESERVE * left / sum(counts))
     light = light_parts(named, [row[0].requirement for row in fixed]) if quick else set()
     alike = [
@@ -106,18 +105,11 @@ def plan_together(
         tried = simple(every) if name in light else every
         if leaders[index] != index:
             tried = rows[leaders[index]].families(every, range(_followed(asked)))
-        shares = [split[index] for split in splits]
-        # laws hardly depend on delta
-        fits = shares[:1] if quick else shares
-        rows.append(
-            known.fitted(name, asked, tried, fits, others=shares[len(fits) :], concave=name in concave)
-        )
-    rows += [
-        known.given(row, [shares[len(named) + index] for shares in splits]) for index, row in enumerate(fixed)
-    ]
+        rows.append(known.fitted(name, asked, tried, share, name in concave))
+    rows += [_Row(options=[known.option(part) for part in parts]) for parts in fixed]
     if len(rows) > 1:
         choosing = _choosing(rows, left)
-        tilt = choosing.tilt(tuple(row.separate[0] for row in rows))
+        tilt = choosing.tilt(choosing.first)
         # rounded, so that requirements which are alike are fitted once
         order = min(1 + 2.0 ** (round(2 * math.log2(tilt)) / 2), LARGEST_ORDER)
         for index, (row, (name, asked)) in enumerate(zip(rows, named.items(), strict=False)):
@@ -135,13 +127,11 @@ def plan_together(
     chosen = [row[at] for row, at in zip(choosing.options, found.choice, strict=True)]
     parts = [one.part for one in chosen]
     if draft:
-        bounds, method = Bounds(lower=0.0, upper=found.epsilon), SPLIT if found.split else COMPOSED
-        return plan_with(parts, missing, bounds, method)
+        return plan_with(parts, missing, Bounds(lower=0.0, upper=found.epsilon), COMPOSED)
     return plan_of_parts(
         parts,
         [one.release for one in chosen],
         missing,
-        split=found.split,
         known=choosing.certified(found.choice),
     )
 
@@ -284,10 +274,9 @@ def _fitted_to_order(requirement: Requirement, order: float, families: tuple[str
 
 @dataclass(slots=True, kw_only=True)
 class _Row:
-    """What one part may be; `separate` are the options that separate plans have, one for each split."""
+    """What one part may be; the first option is that of a separate plan."""
 
     options: list[Option]
-    separate: list[int]
 
     def families(self, known: tuple[str, ...], which: Iterable[int]) -> tuple[str, ...]:
         """Those of the known families that some of its options have; all of them if another one does."""
@@ -302,7 +291,7 @@ class _Known:
         self._releases: dict[tuple[AnyDesign, int | Requirement], tuple[Release, Release]] = {}
         self._neglected = neglected
 
-    def _option(self, part: Part) -> Option:
+    def option(self, part: Part) -> Option:
         tabled = isinstance(part.design, Design)
         key = part.design, steps_of(part) if tabled else part.requirement
         if key not in self._releases:
@@ -314,48 +303,21 @@ class _Known:
     def options(self, name: str, requirement: Requirement, designs: Iterable[AnyDesign]) -> list[Option]:
         """Those of the designs that meet the requirement."""
         parts = (joint_part(name, requirement, design) for design in designs)
-        return [self._option(part) for part in parts if part is not None]
+        return [self.option(part) for part in parts if part is not None]
 
     def fitted(
-        self,
-        name: str,
-        requirement: Requirement,
-        families: tuple[str, ...],
-        shares: Sequence[float],
-        *,
-        others: Sequence[float] = (),
-        concave: bool = False,
+        self, name: str, requirement: Requirement, families: tuple[str, ...], share: float, concave: bool
     ) -> _Row:
-        """The laws that separate plans compare at these shares of delta; only `concave` ones if so asked.
-
-        At `others` the cheapest of them is what a separate plan has.
-        """
-        fits: list[tuple[AnyDesign, ...]] = []
-        for share in shares:
-            asked = _one_of(requirement, share)
-            single = requirement.is_one_by_one
-            fits.append(fitted(asked, families, concave) if single else _fitted_to_vector(asked, families))
-        designs = list(dict.fromkeys(design for row in fits for design in row))
-        row = self.given(_checked(name, [(requirement, each) for each in designs]), others)
-        row.separate[:0] = [designs.index(best) for best, *_ in fits]
-        return row
-
-    def given(self, parts: Sequence[Part], shares: Sequence[float]) -> _Row:
-        """Parts as they are given."""
-        options = [self._option(part) for part in parts]
-
-        def cheapest(share: float) -> int:
-            alone = [alone_epsilon(one.short, one.part.composed, share) for one in options]
-            return alone.index(min(alone))
-
-        return _Row(
-            options=options, separate=[cheapest(share) if len(options) > 1 else 0 for share in shares]
-        )
+        """The laws that a separate plan compares at a share of delta, its own first; only `concave` ones."""
+        asked = _one_of(requirement, share)
+        single = requirement.is_one_by_one
+        designs = fitted(asked, families, concave) if single else _fitted_to_vector(asked, families)
+        parts = _checked(name, [(requirement, design) for design in designs])
+        return _Row(options=[self.option(part) for part in parts])
 
 
 def _choosing(rows: Sequence[_Row], delta: float) -> Choosing:
-    separate = [tuple(choice) for choice in zip(*(row.separate for row in rows), strict=True)]
-    return Choosing(options=[row.options for row in rows], separate=separate, delta=delta)
+    return Choosing(options=[row.options for row in rows], delta=delta)
 
 
 def _family_of(design: AnyDesign) -> str:

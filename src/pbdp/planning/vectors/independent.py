@@ -42,10 +42,7 @@ def independent_designs(requirement: Requirement, families: tuple[str, ...]) -> 
     sizes = Sizes.allowed(requirement, grid)
     if sizes.most < 0:
         return
-    reach = max(1, math.floor(sizes.typical))
-    # no confidence that boosting could raise: the error of a vector is not that of any coordinate
-    goal = replace(goal_on(grid, requirement.each), confidence=1e-3)
-    problem = Problem(below=reach, above=reach, goal=goal)
+    problem = problem_of(requirement, grid, sizes)
     found = [
         _best(shapes, problem, sizes, requirement.confidence) for shapes in shapes_for(problem, families)
     ]
@@ -55,10 +52,18 @@ def independent_designs(requirement: Requirement, families: tuple[str, ...]) -> 
         if law.loss > enough or not math.isfinite(law.loss):
             break
         with suppress(InputError, CannotCertifyError):
-            design = law.widest(requirement, grid, reach)
+            design = law.widest(requirement, grid, problem.reach)
             if design is not None:
                 yield design
                 enough = min(enough, law.loss * (NEAR if sizes.is_quick else 1.0))
+
+
+def problem_of(requirement: Requirement, grid: LinearGrid, sizes: Sizes) -> Problem:
+    """What the noise of one coordinate is asked for."""
+    reach = max(1, math.floor(sizes.typical))
+    # no confidence that boosting could raise: the error of a vector is not that of any coordinate
+    goal = replace(goal_on(grid, requirement.each), confidence=1e-3)
+    return Problem(below=reach, above=reach, goal=goal)
 
 
 def grid_of(requirement: Requirement) -> LinearGrid:
@@ -67,11 +72,15 @@ def grid_of(requirement: Requirement) -> LinearGrid:
         return whole_numbers()
     if requirement.step is not None:
         return LinearGrid(step=requirement.step, rounded=True)
+    return grid_for(requirement.half_width / error_share(requirement), requirement.sensitivity)
+
+
+def error_share(requirement: Requirement) -> float:
+    """How many times as large as that of each coordinate the error of a whole vector is."""
     coordinates = requirement.coordinates
     if coordinates is None:
         raise AssertionError("a vector has coordinates")
-    root = {"linf": 0.0, "l2": 0.5, "l1": 1.0}[coordinates.norm]
-    return grid_for(requirement.half_width / coordinates.dimensions**root, requirement.sensitivity)
+    return float(coordinates.dimensions ** {"linf": 0.0, "l2": 0.5, "l1": 1.0}[coordinates.norm])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +129,15 @@ def _best(shapes: Shapes, problem: Problem, sizes: Sizes, confidence: float) -> 
 
 
 def _estimated(shape: Shape, problem: Problem, sizes: Sizes, confidence: float) -> _Law:
+    steepness = estimated_steepness(shape, problem, sizes, confidence)
+    found = math.isfinite(steepness)
+    loss = float(estimated_loss(shape, problem, np.array([1 / steepness]))[0]) if found else math.inf
+    return _Law(shape=shape, loss=loss, steepness=steepness)
+
+
+def estimated_steepness(shape: Shape, problem: Problem, sizes: Sizes, confidence: float) -> float:
+    """About one over the largest scale that keeps the confidence; infinite if none does."""
+
     def short(steepness: float) -> float:
         scale = 1 / steepness
         end = min(math.ceil(distance_to_tail(shape, problem, scale, 1e-12)), LONGEST)
@@ -128,7 +146,4 @@ def _estimated(shape: Shape, problem: Problem, sizes: Sizes, confidence: float) 
         masses[1:] *= 2
         return log_odds(confidence) - log_odds(sizes.estimate(noise, masses / np.sum(masses)))
 
-    steepness = least_enough(short, 1 / shape.start, most=STEEPEST)
-    found = math.isfinite(steepness)
-    loss = float(estimated_loss(shape, problem, np.array([1 / steepness]))[0]) if found else math.inf
-    return _Law(shape=shape, loss=loss, steepness=steepness)
+    return least_enough(short, 1 / shape.start, most=STEEPEST)

@@ -5,7 +5,7 @@ What is tried, by how its error and one person's change are measured:
 | noise | for changes | errors |
 |---|---|---|
 | its own in every coordinate, any family | so many coordinates, each by the sensitivity | any norm |
-| Laplace in every coordinate, losses added up | in the sum of absolute values | any norm |
+| Laplace in every coordinate, losses added up | in the sum of absolute values, of several | any norm |
 
 In the first row one person's changes are taken to be the largest in each of the coordinates that they may
 change. That is exact for the norm linf and for one coordinate; for sums over several it is too much to be of
@@ -54,7 +54,7 @@ def vector_designs(requirement: Requirement, families: tuple[str, ...]) -> Itera
     coordinates = requirement.coordinates
     if coordinates is None:
         raise AssertionError("a vector has coordinates")
-    if coordinates.changed_in == "l1" and LAPLACE.name in families:
-        yield from product_designs(requirement)
     if coordinates.changed_in == "linf" or requirement.touched == 1:
         yield from independent_designs(requirement, families)
+    elif LAPLACE.name in families:
+        yield from product_designs(requirement)

@@ -13,14 +13,7 @@ so m (1 + e^eps) η <= delta is enough. How the error is measured does not matte
 ceil(c/step) < c/step + 1 steps, hence K < Δ/step + m, that is K = ceil(Δ/step + m) - 1. Every coordinate
 moves by half a step at most, which leaves floor(within/step - d/2) steps for the noise.
 
-**Confidence in the sum of absolute values.** A coordinate is not zero with probability 2r/(1+r), where
-r = exp(-1/b), and then |n| is geometric. With j of d coordinates not zero the sum of |n| is j plus a negative
-binomial, so
-
-    P(sum <= t) = Σ P(j coordinates are not zero) · I_{1-r}(j, t-j+1).
-
-The tables' weights away from zero are rounded down, which makes their sums smaller still. In other norms the
-confidence is that of the table (`error_law`).
+**Confidence**, in whatever norm errors are measured, is that of the table (`error_law`).
 """
 
 from __future__ import annotations
@@ -33,7 +26,6 @@ from typing import Any
 
 import numpy as np
 
-from pbdp import special
 from pbdp.accounting.composition.loss_law import Release
 from pbdp.accounting.filters.steps import claimed_release
 from pbdp.digits import delta_text, epsilon_text, rounded_up
@@ -41,21 +33,25 @@ from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.grid import LinearGrid, power_of_two_below, whole_numbers
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import BITS, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
-from pbdp.noise.family import kernel_record
-from pbdp.noise.kernel import Array
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.symmetric_lattice import scale_in_steps
+from pbdp.planning.candidates import shapes_for
 from pbdp.planning.certificate import Certificate, ProvenDesign
 from pbdp.planning.scales import STEEPEST
 from pbdp.planning.vectors.error_law import Sizes
-from pbdp.planning.vectors.independent import grid_of, independent_designs
+from pbdp.planning.vectors.independent import (
+    CLOSE,
+    error_share,
+    estimated_steepness,
+    log_odds,
+    problem_of,
+)
 from pbdp.root_finding import CLOSEST, least_enough
 
-# Relative error of the incomplete beta function; the largest seen was 4e-13.
-SUM_ERROR = 4e-12
-# Rounding of answers may cost this share of the width and of the sensitivity before a finer step is tried.
+# Rounding of answers may cost this share of the width and of the sensitivity.
 FINE_ENOUGH = 1e-3
-LARGEST_REACH = 1 << 20
+# No table is longer on either side, so that the confidence takes a second at most.
+LARGEST_REACH = 1 << 18
 # The ideal masses in the extended type are exact to this: the exponent is 44 at most.
 MASS_ERROR = max(2.0**-50, 128 * float(np.finfo(np.longdouble).eps))
 
@@ -129,10 +125,7 @@ class ProductLaplace(ProvenDesign):
         return claimed_release(*self._loss(requirement))
 
     def _confidence(self, requirement: Requirement) -> float:
-        if not measures_sums(requirement):
-            return Sizes.allowed(requirement, self.grid).mass(self.table)
-        room = room_in_steps(requirement, self.grid)
-        return 0.0 if room < 0 else mass_within(requirement.dimensions, self.scale_in_steps, room)
+        return Sizes.allowed(requirement, self.grid).mass(self.table)
 
     def table_at(self, answer: float) -> WeightTable:  # noqa: ARG002 - the same noise for every answer
         return self.table
@@ -169,20 +162,9 @@ def _table(scale: float) -> WeightTable:
     return integer_weights(masses, -reach, MASS_ERROR)
 
 
-def measures_sums(requirement: Requirement) -> bool:
-    """Whether errors are measured in the sum of absolute values."""
-    return requirement.coordinates is not None and requirement.coordinates.norm == "l1"
-
-
 def reach_of(scale: float) -> int:
     """Beyond it an ideal mass is less than one unit of weight."""
     return math.ceil(scale * (BITS + 1) * math.log(2)) + 1
-
-
-def room_in_steps(requirement: Requirement, grid: LinearGrid) -> int:
-    """What is left of the width for the noise: floor(within/step - d/2), or floor(within) unrounded."""
-    lost = requirement.dimensions * grid.lost
-    return math.floor(Fraction(requirement.half_width) / Fraction(grid.step) - lost)
 
 
 def sensitivity_in_steps(requirement: Requirement, grid: LinearGrid) -> int:
@@ -191,104 +173,36 @@ def sensitivity_in_steps(requirement: Requirement, grid: LinearGrid) -> int:
     return math.ceil(exact + requirement.touched) - 1 if grid.rounded else math.ceil(exact)
 
 
-def mass_within(dimensions: int, scale: float, room: int) -> float:
-    """P(sum of |noise| <= room) for `dimensions` discrete Laplace laws, rounded down.
-
-    Only the numbers of non-zero coordinates within sqrt(20 d) of their mean are added up; by Hoeffding's
-    inequality the others have probability 2e-17 at most.
-    """
-    zero = math.tanh(1 / (2 * scale))
-    away = 2 / (math.expm1(1 / scale) + 2) if scale > 2e-3 else 0.0
-    spread = math.sqrt(20 * dimensions) + 1
-    first = max(0, math.floor(dimensions * away - spread))
-    last = min(dimensions, math.ceil(dimensions * away + spread))
-    weights = _binomial(dimensions, zero, away, first, last)
-    counts = np.arange(first, last + 1)
-    possible = counts <= room
-    failures = np.where(possible, room - counts, 0)
-    within = special.betainc(np.maximum(counts, 1), failures + 1.0, -math.expm1(-1 / scale))
-    within = np.where(possible, np.where(counts == 0, 1.0, within), 0.0)
-    # every ratio of binomial weights, and the sum of their logs, is rounded; a relative error e of 1 - r
-    # changes the incomplete beta function by a factor of (1 + e)^j at most
-    rounding = 2.0**-52 * ((2 * math.log(dimensions) + 50) * len(counts) + 2 * dimensions)
-    return min(float(np.sum(weights * within)), 1.0) * (1 - SUM_ERROR - rounding)
-
-
-def _binomial(dimensions: int, zero: float, away: float, first: int, last: int) -> Array:
-    """P(first..last coordinates are not zero): ratios of neighbors added up in logs, then scaled to one."""
-    if away == 0:
-        return np.where(np.arange(first, last + 1) == 0, 1.0, 0.0)
-    counts = np.arange(first, last)
-    steps = np.log((dimensions - counts) / (counts + 1.0)) + (math.log(away) - math.log(zero))
-    logs = np.concatenate([[0.0], np.cumsum(steps)])
-    weights = np.exp(logs - np.max(logs))
-    return np.asarray(weights / np.sum(weights))
-
-
 def product_designs(requirement: Requirement) -> list[ProductLaplace]:
-    """The widest noise on the grid with the least epsilon, among those whose tables will do."""
-    if not measures_sums(requirement):
-        return _widest_of_table(requirement)
-    if requirement.integer:
-        grids = [whole_numbers()]
-    elif requirement.step is not None:
-        grids = [LinearGrid(step=requirement.step, rounded=True)]
-    else:
-        grids = _grids(requirement)
-    found = [design for grid in grids if (design := widest_laplace(requirement, grid)) is not None]
-    small = [design for design in found if reach_of(design.scale_in_steps) <= LARGEST_REACH]
-    ranked = sorted(
-        small or found[:1],
-        key=lambda design: sensitivity_in_steps(requirement, design.grid) / design.scale_in_steps,
-    )
-    for design in ranked:
-        try:
-            design.certificate(requirement)
-        except CannotCertifyError:
-            continue
-        return [design]
-    return ranked[:1]
-
-
-def _widest_of_table(requirement: Requirement) -> list[ProductLaplace]:
-    """The widest noise whose table keeps the confidence, where errors are measured in another norm."""
+    """The widest noise that keeps the confidence; none where rounding takes all of the width."""
     grid = grid_of(requirement)
     sizes = Sizes.allowed(requirement, grid)
-    found = []
-    for design in independent_designs(requirement, (LAPLACE.name,)):
-        scale = float(kernel_record(design.kernel)["parameters_in_steps"]["scale"])
-        margin = 0.0
-        while margin < 1e-3 and sizes.mass(_table(scale * (1 - margin))) < requirement.confidence:
-            margin = 8 * margin + SUM_ERROR
-        found.append(ProductLaplace(scale_in_steps=scale * (1 - margin), grid=grid))
-    return found
-
-
-def _grids(requirement: Requirement) -> list[LinearGrid]:
-    """Powers of two from the coarsest that leaves room for noise to where rounding hardly costs anything."""
-    step = power_of_two_below(2 * requirement.half_width / requirement.dimensions)
-    finest = FINE_ENOUGH * min(
-        requirement.half_width / requirement.dimensions, requirement.sensitivity / requirement.touched
-    )
-    steps = [step]
-    while steps[-1] > finest and len(steps) < 40:
-        steps.append(steps[-1] / 2)
-    return [LinearGrid(step=each, rounded=True) for each in steps]
-
-
-def widest_laplace(requirement: Requirement, grid: LinearGrid) -> ProductLaplace | None:
-    """The largest scale that meets the confidence on a grid, or None if none does."""
-    room = room_in_steps(requirement, grid)
-    if room < 0:
-        return None
-    rho = requirement.confidence
+    if sizes.most < 0:
+        return []
 
     def short(steepness: float) -> float:
-        return rho - mass_within(requirement.dimensions, 1 / steepness, room)
+        return log_odds(requirement.confidence) - log_odds(sizes.mass(_table(1 / steepness)))
 
-    start = (requirement.dimensions + 1) / (room + 1)
-    scale = 1 / least_enough(short, start, close=CLOSEST, most=max(STEEPEST, start))
-    return ProductLaplace(scale_in_steps=scale, grid=grid) if scale else None
+    problem = problem_of(requirement, grid, sizes)
+    (shapes,) = shapes_for(problem, (LAPLACE.name,))
+    start = estimated_steepness(shapes.shape(0.0), problem, sizes, requirement.confidence)
+    if math.isinf(start):
+        return []
+    found = least_enough(short, start, close=CLOSEST, beside=1.001, most=STEEPEST, spare=CLOSE)
+    return [ProductLaplace(scale_in_steps=1 / found, grid=grid)] if math.isfinite(found) else []
+
+
+def grid_of(requirement: Requirement) -> LinearGrid:
+    """Whole numbers, the step that was given, or one of which rounding hardly costs anything."""
+    if requirement.integer:
+        return whole_numbers()
+    step = requirement.step
+    if step is None:
+        # noise of a coordinate is about as wide as its share of the width
+        share = requirement.half_width / error_share(requirement)
+        fine = FINE_ENOUGH * min(share, requirement.sensitivity / requirement.touched)
+        step = power_of_two_below(max(fine, share * reach_of(1.0) / LARGEST_REACH))
+    return LinearGrid(step=step, rounded=True)
 
 
 def _delta_of(requirement: Requirement) -> float:

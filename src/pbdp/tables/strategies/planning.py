@@ -19,7 +19,6 @@ from pbdp.accounting.composition.loss_law import Release
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.certificate import SPLIT
 from pbdp.planning.inverse import narrowest
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.together.joint import joint_part, plan_of_parts, release_of
@@ -88,7 +87,7 @@ class Several:
             parts.append(made)
         releases = [release_of(part) for part in parts]
         aside = self._enough(parts, releases)
-        return plan_of_parts(parts, releases, aside, split=picked.certificate.method == SPLIT)
+        return plan_of_parts(parts, releases, aside)
 
     @property
     def _aside(self) -> float:
