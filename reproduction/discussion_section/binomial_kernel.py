@@ -20,8 +20,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.estimate import approximate_epsilon
 from pbdp.accounting.composition.loss_law import pair_release
+from pbdp.accounting.composition.truncation import estimated_epsilon
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
@@ -82,9 +82,8 @@ def gaussian(sigma: float, reach: int) -> Array:
 
 def _best(rows: list[Array], shift: int, releases: int) -> tuple[float, int]:
     """The least estimated total ε among laws around the same middle, and which it is."""
-    longest = max(map(len, rows)) + 2 * shift
-    padded = np.stack([np.pad(row, (longest - len(row)) // 2) for row in rows])
-    found = approximate_epsilon(padded, shift, releases, DELTA)
+    pairs = ((np.pad(row, (0, shift)), np.pad(row, (shift, 0))) for row in rows)
+    found = [estimated_epsilon(*pair, releases, DELTA) for pair in pairs]
     at = int(np.argmin(found))
     return float(found[at]), at
 

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from pbdp.accounting.composition.estimate import approximate_epsilon
+from pbdp.accounting.composition.truncation import estimated_epsilon
 from pbdp.accounting.exact.accountant import plain_accountant
 from pbdp.accounting.exact.tables import Bounds
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -139,12 +139,13 @@ def _estimates(aligned: Aligned, sigmas: Array, delta: float, releases: int) -> 
     reach = math.ceil(REACH * float(sigmas[-1]) / step)
     noise = np.arange(-reach, reach + 1) * step
     inside = np.abs(noise) <= aligned.half_width
-    rows = []
+    found = []
     for sigma in sigmas:
         weight = np.where(inside, 1.0, 1 - boosted_gaussian(aligned, float(sigma)).boost)
         masses = weight * np.exp(-0.5 * (noise / sigma) ** 2)
-        rows.append(masses / np.sum(masses))
-    return approximate_epsilon(np.array(rows), POINTS, releases, delta)
+        law = masses / np.sum(masses)
+        found.append(estimated_epsilon(np.pad(law, (0, POINTS)), np.pad(law, (POINTS, 0)), releases, delta))
+    return np.array(found)
 
 
 def _published_for(aligned: Aligned, releases: int) -> BoostedGaussian:
