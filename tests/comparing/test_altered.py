@@ -23,6 +23,8 @@ RATES: dict[str, Any] = {"users": (100, 200), "rate": 0.2, "wider": 0.2}
 MEANS: dict[str, Any] = {"users": (400, 500), "bounds": (0, 10), "spread": 2, "wider": 0.5}
 # Who wrote it and when: nothing follows from it. Nor does a difference of means follow from where they are.
 SAYS_NOTHING = {("pbdp",), ("published", "created"), ("asked", "mean"), ("asked", "lift")}
+# Whoever allows intervals to be wider is served by the same noise.
+SERVED = {("asked", "wider")}
 # How many people came is public and known to no ledger: intervals follow it.
 PUBLIC = {("published", "users", 0), ("published", "users", 1)}
 
@@ -56,4 +58,4 @@ def test_every_change_of_a_field_is_found(
                 assert made.epsilon == pytest.approx(plan.epsilon, rel=1e-9)
                 accepted.add(place)
     # the number of a record says where to look; the key finds it
-    assert accepted <= SAYS_NOTHING | PUBLIC | {("published", "ledger", "sequence")}
+    assert accepted <= SAYS_NOTHING | SERVED | PUBLIC | {("published", "ledger", "sequence")}

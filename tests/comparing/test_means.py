@@ -35,7 +35,7 @@ def test_the_spread_comes_for_nothing(furthest: int) -> None:
 @pytest.mark.parametrize("neighbors", list(Neighbors))
 @pytest.mark.parametrize("in_both", [False, True])
 def test_no_person_changes_the_published_sums_by_more_than_is_hidden(neighbors: str, in_both: bool) -> None:
-    asked = Means(**ASKED, neighbors=neighbors, in_both=in_both).prepared(0.3)
+    asked = Means(**ASKED, wider=0.3, neighbors=neighbors, in_both=in_both)
     assert asked.bits > 5
     rng = np.random.default_rng(1)
     reached = 0
@@ -55,7 +55,7 @@ def test_no_person_changes_the_published_sums_by_more_than_is_hidden(neighbors: 
 
 
 def test_sums_are_those_of_fractions() -> None:
-    asked = Means(**ASKED).prepared(0.5)
+    asked = Means(**ASKED, wider=0.3)
     values = np.array([-3.0, 0.0, 12.345, 50.0, 98.99, 1e9])
     total, squared = asked.sums(values)
     clamped = np.clip(values, 0, 99)
@@ -110,9 +110,9 @@ def test_guaranteed_intervals_hold_for_laws_that_are_far_from_normal() -> None:
 
 
 def test_upper_bounds_of_variances_are_above_them() -> None:
-    asked = Means(**ASKED, guaranteed=True).prepared(2.0)
-    found = asked.analyzed(asked.table(2.0))
-    table = asked.table(2.0)
+    asked = Means(**ASKED, wider=0.05, guaranteed=True)
+    found = asked.at(2.0)
+    table = asked.design(2.0).table
     rng = np.random.default_rng(9)
     for _ in range(100):
         groups = [draw(rng, n) for n in asked.users]

@@ -128,8 +128,8 @@ def test_a_certificate_tells_the_new_relation(couple: Neighbors) -> None:
 def test_what_is_proved_for_other_relations_refuses_the_new_one(couple: Neighbors) -> None:
     only = "neighbors must be add/remove or replace for a comparison"
     with pytest.raises(InputError, match=only):
-        Means(users=(300, 200), bounds=(0.0, 99.0), spread=12.0, neighbors=couple)
+        Means(users=(300, 200), bounds=(0.0, 99.0), spread=12.0, wider=0.1, neighbors=couple)
     with pytest.raises(InputError, match=only):
-        Rates(users=(300, 200), rate=0.5, neighbors=couple)
+        Rates(users=(300, 200), rate=0.5, wider=0.1, neighbors=couple)
     with pytest.raises(InputError, match="one person or two"):
         Change(cells=1, steps=1, people=3)

@@ -216,7 +216,8 @@ def _said(
         from pbdp.report.words.releases import insecure_words
 
         notes = (insecure_words(found.insecure_test_seed), *notes)
-    numbers = plan.asked.shown(found.published, found.levels)
+    shown = found.counts if plan.asked.counted else [f"{level:.6g}" for level in found.levels]
+    numbers = " ".join(map(str, shown))
     if options.input is not None:
         first, second = found.published.users
         notes = (f"Public: the groups have {first:,} and {second:,} people.", *notes)

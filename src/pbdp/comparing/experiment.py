@@ -1,4 +1,4 @@
-"""What is compared between two groups, and what is known beforehand: the public side of a request.
+"""What is compared between two groups, and the noise on what is published of them.
 
 Two arms of an experiment, two groups of people, or two periods. Nobody is in both groups, unless it is said
 (`in_both`): two periods of the same people, say.
@@ -7,25 +7,26 @@ Two arms of an experiment, two groups of people, or two periods. Nobody is in bo
 from __future__ import annotations
 
 import datetime
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from pbdp.comparing.request import Measure, Pair, checked_users
-from pbdp.errors import CannotCertifyError, InputError, shown
+from pbdp.comparing.request import ComparisonRequest, Pair
+from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import WeightTable
-from pbdp.parameters import finite, probability
-from pbdp.planning.plan import Plan
+from pbdp.planning.certificate import certified
+from pbdp.planning.plan import Plan, plan_of
 
-DELTA = 1e-9
 # The relations that the changes of all published numbers are proved for.
 PROVED = (Neighbors.ADD_REMOVE, Neighbors.REPLACE)
 # An epsilon above it protects nobody.
 LARGEST = 50.0
+LAW = "P(n) proportional to exp(-|n| / scale), in whole numbers of steps"
 
 Analyzed = TypeVar("Analyzed")
 
@@ -57,110 +58,114 @@ class Published:
     created: str = field(default_factory=_now, compare=False)
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
-class Experiment(ABC, Generic[Analyzed]):
-    """Two groups of so many people; `lift` is the change of the first against the second to be found.
+class Experiment(ComparisonRequest, ABC, Generic[Analyzed]):
+    """A request to compare two groups, with all that its kind of comparison has of its own.
 
-    A kind of comparison says all that is its own: `kind` is what is compared and `one` is one of these in
-    words, `count` is how many numbers are published, and `own_fields` are the fields that its files have
-    beside the shared ones. It is `counted` where data are yes and no, and else of numbers.
+    `kind` is what is compared and `one` is one of these in words, `count` is how many numbers are published.
+    It is `counted` where data are yes and no, and else of numbers. `loss` is that of Laplace noise on a
+    number that one person changes by `moved` steps of `unit`.
     """
 
     kind: ClassVar[str]
     one: ClassVar[str]
     count: ClassVar[int]
     counted: ClassVar[bool]
-    own_fields: ClassVar[tuple[str, ...]]
-    users: Pair
-    confidence: float = 0.95
-    lift: float = 0.0
-    measure: Measure = "difference"
-    in_both: bool = False
-    delta: float = DELTA
-    neighbors: str = Neighbors.REPLACE
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "users", checked_users(self.users))
-        probability("confidence", self.confidence, "0.95 for 95 %.")
-        finite("lift", self.lift)
-        probability("delta", self.delta, "1e-9, say.")
-        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
+    def agree(self) -> None:
+        super().agree()
         if self.neighbors not in PROVED:
             raise InputError("neighbors", f"{' or '.join(PROVED)} for a comparison", self.neighbors)
-        if self.measure not in ("difference", "ratio"):
-            raise InputError("measure", "difference or ratio", shown(self.measure))
 
     @property
     def missed(self) -> float:
         """What intervals may miss."""
         return 1 - self.confidence
 
-    def truth(self, first: float, second: float) -> float:
-        """What the interval is for, of these rates or means; of a ratio its logarithm."""
-        return first - second if self.measure == "difference" else math.log(first / second)
-
     @property
-    @abstractmethod
     def disjoint(self) -> bool:
         """Whether one person changes one of the published numbers only."""
+        return self.counted and not self.in_both
 
     @property
-    def most_change(self) -> float:
-        """How far the first group can be above the second, as planned."""
-        return math.inf
+    def is_proved(self) -> bool:
+        """Whether it is proved that intervals hold the truth as often as they say."""
+        return self.counted or self.guaranteed
 
     @property
     @abstractmethod
     def planned(self) -> tuple[float, float]:
         """The rates or means that the plan is made for: the first group's with the lift, and the second's."""
 
-    @abstractmethod
-    def guess(self, *, wider: float | None, power: float | None) -> float:
-        """About the loss of one number that it takes, as if sampling and noise were normal."""
+    # ------------------------------------------------------------------------------------------- the noise
 
-    def prepared(self, loss: float) -> Experiment[Analyzed]:  # noqa: ARG002 - some suit themselves to it
-        """The same, with what depends on about how large the loss is."""
-        return self
+    @property
+    @abstractmethod
+    def moved(self) -> int:
+        """How many steps one person changes all published numbers by, added up; a count by 1."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> float:
+        """The step of published numbers."""
 
     @abstractmethod
-    def table(self, loss: float) -> WeightTable:
-        """The table of noise on every number, before it is certified."""
+    def guess(self) -> float:
+        """About the loss that it takes, as if sampling and noise were normal."""
 
     @abstractmethod
+    def design(self, loss: float) -> AnyDesign:
+        """The noise on every number, before it is certified."""
+
+    @abstractmethod
+    def requirement(self, loss: float) -> Requirement:
+        """What that noise meets."""
+
     def noise(self, loss: float) -> Plan:
         """The certified plan of that noise, for everything that is published."""
+        requirement = self.requirement(loss)
+        entry = certified(requirement, self.design(loss))
+        if entry is None:
+            raise AssertionError("what is required is what the noise has")
+        return plan_of(requirement, entry)
+
+    def noise_record(self, loss: float) -> dict[str, Any]:
+        """The law of the noise, for programs."""
+        return {"law": LAW, "scale": self.moved / loss, "step": self.unit, "sensitivity": self.moved}
+
+    # ---------------------------------------------------------------------------------------- the analysis
 
     @abstractmethod
     def analyzed(self, noise: WeightTable | None) -> Analyzed:
         """The analysis that goes with this noise, or without any."""
 
-    @abstractmethod
-    def width(self, analysis: Analyzed) -> float:
-        """Half the width of the interval, as planned; of a ratio on logarithms, about."""
-
-    def at(self, loss: float) -> Analyzed:
-        """The analysis that goes with the noise of this loss."""
+    def at(self, loss: float | None) -> Analyzed:
+        """The analysis that goes with the noise of this loss, or without any."""
         made: Analyzed = _analyzed(self, loss)
         return made
 
     @property
     def without(self) -> Analyzed:
         """The analysis without noise."""
-        made: Analyzed = _analyzed(self, None)
-        return made
+        return self.at(None)
 
-    def wider(self, analysis: Analyzed) -> float:
+    @abstractmethod
+    def width(self, analysis: Analyzed) -> float:
+        """Half the width of the interval, as planned; of a ratio on logarithms, about."""
+
+    def widening(self, analysis: Analyzed) -> float:
         """By what share intervals are wider than those without noise, as planned."""
         return self.width(analysis) / self.width(self.without) - 1
 
     @abstractmethod
-    def power(self, analysis: Analyzed, first: float, second: float) -> float:
+    def power_at(self, analysis: Analyzed, first: float, second: float) -> float:
         """How often the interval leaves "no difference" out at these rates or means."""
 
-    @property
-    def is_proved(self) -> bool:
-        """Whether it is proved that intervals hold the truth as often as they say."""
-        return True
+    def short(self, loss: float) -> float:
+        """By how much the noise of this loss misses what the analysis needs; at most 0 where it does not."""
+        analysis = self.at(loss)
+        if self.power is not None:
+            return self.power - self.power_at(analysis, *self.planned)
+        return self.widening(analysis) - (self.wider or 0.0)
 
     @abstractmethod
     def interval(self, analysis: Analyzed, published: Published) -> Interval:
@@ -169,6 +174,8 @@ class Experiment(ABC, Generic[Analyzed]):
     def p_value(self, analysis: Analyzed, published: Published) -> float | None:  # noqa: ARG002
         """How often a difference so large comes about where there is none; None where that is not known."""
         return None
+
+    # --------------------------------------------------------------------------------------- data and words
 
     @abstractmethod
     def answers(self, first: object, second: object) -> tuple[list[Any], Pair | None]:
@@ -179,11 +186,7 @@ class Experiment(ABC, Generic[Analyzed]):
         return answers
 
     @abstractmethod
-    def shown(self, published: Published, levels: tuple[float, float]) -> str:
-        """The published numbers, as they are printed."""
-
-    @abstractmethod
-    def assumed(self) -> list[str]:
+    def assumed(self) -> str:
         """What intervals rest on, in words."""
 
     @abstractmethod
@@ -194,27 +197,6 @@ class Experiment(ABC, Generic[Analyzed]):
     def promise(self) -> str:
         """What is proved of the intervals, in words."""
 
-    @abstractmethod
-    def record(self) -> dict[str, Any]:
-        """What is asked, for programs."""
-
-    @abstractmethod
-    def noise_record(self, loss: float) -> dict[str, Any]:
-        """The law of the noise, for programs."""
-
-    def shared_record(self) -> dict[str, Any]:
-        """What all of them ask."""
-        return {
-            "kind": self.kind,
-            "users": list(self.users),
-            "confidence": self.confidence,
-            "lift": self.lift,
-            "measure": self.measure,
-            "in_both": self.in_both,
-            "delta": self.delta,
-            "neighbors": str(self.neighbors),
-        }
-
     @property
     def sizes(self) -> str:
         """The sizes of the groups, in words."""
@@ -224,10 +206,7 @@ class Experiment(ABC, Generic[Analyzed]):
 @lru_cache(maxsize=16)
 def _analyzed(asked: Experiment[Any], loss: float | None) -> Any:
     """What goes with the noise of a loss, or with none: the search and the plan ask for the same."""
-    return asked.analyzed(None if loss is None else asked.table(loss))
-
-
-LAW = "P(n) proportional to exp(-|n| / scale), in whole numbers of steps"
+    return asked.analyzed(None if loss is None else asked.design(loss).table_at(0.0))
 
 
 def check_loss(loss: float) -> None:

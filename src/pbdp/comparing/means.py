@@ -21,20 +21,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from pbdp.comparing.data import numbers_of
-from pbdp.comparing.experiment import LAW, Experiment, Interval, Published, check_loss
+from pbdp.comparing.experiment import Experiment, Interval, Published, check_loss
 from pbdp.comparing.mean_interval import MarginOfError, ratio_ends
 from pbdp.comparing.request import Pair
 from pbdp.digits import percent_down, plain
-from pbdp.errors import InputError, shown
+from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import Coordinates
 from pbdp.mechanism.fixed_point import FixedPoint
@@ -43,9 +42,6 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import WeightTable
 from pbdp.noise.kernel import Array
-from pbdp.parameters import finite, positive
-from pbdp.planning.certificate import certified
-from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.vectors.product_laplace import ProductLaplace
 
 _NOT_PROVED = (
@@ -60,55 +56,32 @@ _LEAST = 1e-9
 _MOST_STEPS, _LEAST_STEPS, _STEPS_PER_LOSS = 512, 64, 8192
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
 class Means(Experiment[MarginOfError]):
-    """The bounds of the numbers, about their standard deviation (`spread`) and about the second group's mean.
+    """Bounds of numbers, about their standard deviation (`spread`), and about the second group's mean."""
 
-    `bits` is how many times the step of a number is doubled to be that of a published sum.
-    """
-
-    kind: ClassVar[str] = "means"
-    one: ClassVar[str] = "mean"
-    count: ClassVar[int] = 4
-    counted: ClassVar[bool] = False
-    own_fields: ClassVar[tuple[str, ...]] = ("bounds", "spread", "mean", "guaranteed", "bits")
+    kind = "means"
+    one = "mean"
+    count = 4
+    counted = False
     bounds: tuple[float, float]
     spread: float
-    mean: float | None = None
-    guaranteed: bool = False
-    bits: int = 0
 
-    def __post_init__(self) -> None:
-        Experiment.__post_init__(self)
-        given: object = self.bounds
-        if not isinstance(given, list | tuple) or len(given) != 2:
-            raise InputError("bounds", "two numbers, the lower first", shown(given))
-        object.__setattr__(self, "bounds", (finite("bounds", given[0]), finite("bounds", given[1])))
-        low, high = self.fixed.low, self.fixed.high
-        positive("spread", self.spread, "About the standard deviation of the numbers; a guess will do.")
+    def agree(self) -> None:
+        super().agree()
+        (low, high), (first, second) = (self.fixed.low, self.fixed.high), self.planned
         if self.spread > (high - low) / 2:
             rule = f"at most half of what is between the bounds, {(high - low) / 2:g}"
             raise InputError("spread", rule, f"{self.spread:g}")
-        mean = (low + high) / 2 if self.mean is None else finite("mean", self.mean)
-        object.__setattr__(self, "mean", mean)
-        if not low <= mean <= high or not low <= mean + self.lift <= high:
-            raise InputError("mean and lift", "such that both means are within the bounds", f"{mean:g}")
-        if self.measure == "ratio" and (low < 0 or mean <= 0 or mean + self.lift <= 0):
+        if not low <= second <= high or not low <= first <= high:
+            raise InputError("mean and lift", "such that both means are within the bounds", f"{second:g}")
+        if self.measure == "ratio" and (low < 0 or min(first, second) <= 0):
             raise InputError(
                 "bounds", "0 or more for a ratio, and means above 0", f"{low:g}", "Compare the difference."
             )
 
     @property
-    def is_proved(self) -> bool:
-        return self.guaranteed
-
-    @property
-    def disjoint(self) -> bool:
-        return False
-
-    @property
     def planned(self) -> tuple[float, float]:
-        mean = self.mean or 0.0
+        mean = (self.fixed.low + self.fixed.high) / 2 if self.mean is None else self.mean
         return mean + self.lift, mean
 
     # ------------------------------------------------------------------------------------------- the noise
@@ -156,29 +129,31 @@ class Means(Experiment[MarginOfError]):
         # rounding makes ceil(x) of x < ceil(x) + 1 for each sum
         return -(-self.changed >> self.bits) + self.touched - 1 if self.bits else self.changed
 
-    def prepared(self, loss: float) -> Means:
-        """With published steps that suit a loss."""
-        steps = min(max(_STEPS_PER_LOSS * loss, _LEAST_STEPS), _MOST_STEPS)
-        return replace(self, bits=max(math.floor(math.log2(self.changed / steps)), 0))
+    @cached_property
+    def bits(self) -> int:
+        """How many times the step of a number is doubled to be that of a published sum."""
+        steps = min(max(_STEPS_PER_LOSS * self.guess(), _LEAST_STEPS), _MOST_STEPS)
+        return max(math.floor(math.log2(self.changed / steps)), 0)
 
-    def guess(self, *, wider: float | None, power: float | None) -> float:
+    def guess(self) -> float:
         square = self.spread**2 * sum(1 / n for n in self.users)
-        if wider is not None:
-            room = wider * (2 + wider) * square
+        if self.wider is not None:
+            room = self.wider * (2 + self.wider) * square
         else:
-            needed = NormalDist().inv_cdf(1 - self.missed / 2) + NormalDist().inv_cdf(power or 0.5)
+            needed = NormalDist().inv_cdf(1 - self.missed / 2) + NormalDist().inv_cdf(self.power or 0.5)
             room = max((self.lift / max(needed, 0.1)) ** 2 - square, 1e-4 * square)
         # Laplace noise has twice the square of its scale for a variance
         scale = math.sqrt(room / (2 * sum(1 / n**2 for n in self.users)))
         return self.changed * self.fixed.step / scale
 
-    def table(self, loss: float) -> WeightTable:
-        return self._design(loss).table
+    def design(self, loss: float) -> ProductLaplace:
+        check_loss(loss)
+        return ProductLaplace(scale_in_steps=self.moved / loss, grid=whole_numbers())
 
-    def noise(self, loss: float) -> Plan:
-        design = self._design(loss)
-        requirement = Requirement(
-            region=AbsoluteRegion.even(math.ceil(4 * design.scale_in_steps)),
+    def requirement(self, loss: float) -> Requirement:
+        """Four numbers are within four scales more often than that."""
+        return Requirement(
+            region=AbsoluteRegion.even(math.ceil(4 * self.moved / loss)),
             confidence=0.9,
             sensitivity=self.moved,
             delta=self.delta,
@@ -186,14 +161,6 @@ class Means(Experiment[MarginOfError]):
             integer=True,
             coordinates=Coordinates(dimensions=4, norm="linf", touches=self.touched, change_norm="l1"),
         )
-        entry = certified(requirement, design)
-        if entry is None:
-            raise AssertionError("four numbers are within four scales more often")
-        return plan_of(requirement, entry)
-
-    def _design(self, loss: float) -> ProductLaplace:
-        check_loss(loss)
-        return ProductLaplace(scale_in_steps=self.moved / loss, grid=whole_numbers())
 
     # ---------------------------------------------------------------------------------------- the analysis
 
@@ -213,7 +180,7 @@ class Means(Experiment[MarginOfError]):
         first, second = self.planned
         return self._planned_margin(analysis, first / second) / first
 
-    def power(self, analysis: MarginOfError, first: float, second: float) -> float:
+    def power_at(self, analysis: MarginOfError, first: float, second: float) -> float:
         margin = self._planned_margin(analysis, 1.0)
         return analysis.beyond(first - second, margin, self.spread, self.users)
 
@@ -274,15 +241,12 @@ class Means(Experiment[MarginOfError]):
         half = 1 << self.bits >> 1
         return [(total + half) >> self.bits for total in both]
 
-    def shown(self, published: Published, levels: tuple[float, float]) -> str:  # noqa: ARG002
-        return " ".join(f"{level:.6g}" for level in levels)
-
-    def assumed(self) -> list[str]:
+    def assumed(self) -> str:
         low, high = self.bounds
-        return [
+        return (
             f"Numbers were clamped into {low:g} to {high:g}, which was chosen without the data; intervals "
             "are for the means of clamped numbers, of people who were drawn independently."
-        ]
+        )
 
     def describe(self) -> str:
         low, high = (plain(end) for end in self.bounds)
@@ -297,15 +261,3 @@ class Means(Experiment[MarginOfError]):
         if self.in_both:
             return f"{_NOT_PROVED} Where people have about the same number twice, it is wider than needed."
         return f"{_NOT_PROVED} Say guaranteed for an interval that holds for any law."
-
-    def record(self) -> dict[str, Any]:
-        return self.shared_record() | {
-            "bounds": list(self.bounds),
-            "spread": self.spread,
-            "mean": self.mean,
-            "guaranteed": self.guaranteed,
-            "bits": self.bits,
-        }
-
-    def noise_record(self, loss: float) -> dict[str, Any]:
-        return {"law": LAW, "scale": self.moved / loss, "step": self.unit, "sensitivity": self.moved}

@@ -67,7 +67,7 @@ class ComparisonPlan(Reported):
     @cached_property
     def wider(self) -> float:
         """By what share intervals are wider than they would be without noise, as planned."""
-        return self.asked.wider(self.analysis)
+        return self.asked.widening(self.analysis)
 
     def power(self, first: float, second: float) -> float:
         """How often a difference is found at these rates or means: the interval leaves "no difference" out.
@@ -75,7 +75,7 @@ class ComparisonPlan(Reported):
         `first` and `second` are the true rates or means of the two groups. For rates it is exact (rounded
         down), for means about right.
         """
-        return self.asked.power(self.analysis, *self._true(first, second))
+        return self.asked.power_at(self.analysis, *self._true(first, second))
 
     def _true(self, first: object, second: object) -> tuple[float, float]:
         """Rates or means that the groups may have."""
@@ -216,13 +216,15 @@ class ComparisonPlan(Reported):
     def record(self) -> dict[str, object]:
         """What is planned, for programs."""
         asked = self.asked
-        levels, noise = asked.planned, asked.noise_record(self.loss)
+        noise, settings = asked.noise_record(self.loss), asked.settings()
+        known = {name: getattr(asked, name) for name in settings}
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "guessed_right": self.noise.risk(),
-            **asked.record(),
-            "power": self.power(*levels) if asked.lift else None,
+            "kind": asked.kind,
+            **{name: settings[name].kind.write(value) for name, value in known.items() if value is not None},
+            "power": self.power(*asked.planned) if asked.lift else None,
             "wider": self.wider,
             "users_that_privacy_costs": list(self.users),
             "noise_variance": variance_of(self.noise.mechanism.table_at(0.0)) * noise["step"] ** 2,

@@ -11,15 +11,15 @@ much noise is added is planned for about the rate that is expected.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from numbers import Rational, Real
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import Any
 
 from pbdp.comparing.count_laws import variance_of
 from pbdp.comparing.data import counted_yes
-from pbdp.comparing.experiment import LAW, Experiment, Interval, Published, check_loss
+from pbdp.comparing.experiment import Experiment, Interval, Published, check_loss
 from pbdp.comparing.rate_interval import Analysis
 from pbdp.comparing.request import Pair
 from pbdp.digits import percent_down, plain
@@ -30,39 +30,27 @@ from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.laplace import DiscreteLaplace
-from pbdp.parameters import probability
-from pbdp.planning.certificate import certified
-from pbdp.planning.plan import Plan, plan_of
 
 # Large counts are looked at in steps that are such a part of their standard deviation.
 _FINENESS = 160
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
 class Rates(Experiment[Analysis]):
     """About which share says yes."""
 
-    kind: ClassVar[str] = "rates"
-    one: ClassVar[str] = "rate"
-    count: ClassVar[int] = 2
-    counted: ClassVar[bool] = True
-    own_fields: ClassVar[tuple[str, ...]] = ("rate",)
+    kind = "rates"
+    one = "rate"
+    count = 2
+    counted = True
+    moved = 1
+    unit = 1.0
     rate: float
 
-    def __post_init__(self) -> None:
-        Experiment.__post_init__(self)
-        probability("rate", self.rate, "About how many say yes: 0.05 for 5 %.")
+    def agree(self) -> None:
+        super().agree()
         if not 0 < self.rate + self.lift < 1:
             rule = "such that rate + lift is between 0 and 1"
             raise InputError("lift", rule, f"{self.lift:g}", "It is added to the rate: 0.01 for a point.")
-
-    @property
-    def disjoint(self) -> bool:
-        return not self.in_both
-
-    @property
-    def most_change(self) -> float:
-        return (1 - self.rate) * 0.999
 
     @property
     def planned(self) -> tuple[float, float]:
@@ -70,27 +58,28 @@ class Rates(Experiment[Analysis]):
 
     # ------------------------------------------------------------------------------------------- the noise
 
-    def guess(self, *, wider: float | None, power: float | None) -> float:
+    def guess(self) -> float:
         scales = self.planned if self.measure == "ratio" else (1.0, 1.0)
         parts = list(zip(self.users, self.planned, scales, strict=True))
         sampling = sum(p * (1 - p) / n / scale**2 for n, p, scale in parts)
         each = sum(1 / (n * scale) ** 2 for n, _, scale in parts)
-        if wider is not None:
-            return _loss_of(wider * (2 + wider) * sampling / each)
-        needed = NormalDist().inv_cdf(1 - self.missed / 2) + NormalDist().inv_cdf(power or 0.5)
-        room = (self.truth(*self.planned) / max(needed, 0.1)) ** 2 - sampling
-        return _loss_of(max(room / each, 1e-3))
+        if self.wider is not None:
+            return _loss_of(self.wider * (2 + self.wider) * sampling / each)
+        first, second = self.planned
+        apart = first - second if self.measure == "difference" else math.log(first / second)
+        needed = NormalDist().inv_cdf(1 - self.missed / 2) + NormalDist().inv_cdf(self.power or 0.5)
+        return _loss_of(max(((apart / max(needed, 0.1)) ** 2 - sampling) / each, 1e-3))
 
-    def table(self, loss: float) -> WeightTable:
-        return self._design(loss).table_at(0.0)
+    def design(self, loss: float) -> Design:
+        check_loss(loss)
+        region = AbsoluteRegion.even(max(round(1 / loss), 1))
+        return Design(grid=whole_numbers(), kernel=DiscreteLaplace(scale=1 / loss), region=region)
 
-    def noise(self, loss: float) -> Plan:
-        design = self._design(loss)
+    def requirement(self, loss: float) -> Requirement:
         width = max(round(1 / loss), 1)
-        region = AbsoluteRegion.even(width)
-        inside = design.table_at(0.0).weight_within(width, width) / TOTAL
-        requirement = Requirement(
-            region=region,
+        inside = self.design(loss).table_at(0.0).weight_within(width, width) / TOTAL
+        return Requirement(
+            region=AbsoluteRegion.even(width),
             confidence=inside * (1 - 1e-12),
             sensitivity=1,
             delta=self.delta,
@@ -98,15 +87,6 @@ class Rates(Experiment[Analysis]):
             neighbors=self.neighbors,
             integer=True,
         )
-        entry = certified(requirement, design)
-        if entry is None:
-            raise AssertionError("the confidence is the noise's own")
-        return plan_of(requirement, entry)
-
-    def _design(self, loss: float) -> Design:
-        check_loss(loss)
-        region = AbsoluteRegion.even(max(round(1 / loss), 1))
-        return Design(grid=whole_numbers(), kernel=DiscreteLaplace(scale=1 / loss), region=region)
 
     # ---------------------------------------------------------------------------------------- the analysis
 
@@ -124,7 +104,7 @@ class Rates(Experiment[Analysis]):
         first, second = (n * p for n, p in zip(self.users, self.planned, strict=True))
         return analysis.width(first, second)
 
-    def power(self, analysis: Analysis, first: float, second: float) -> float:
+    def power_at(self, analysis: Analysis, first: float, second: float) -> float:
         return analysis.power(first, second)
 
     def interval(self, analysis: Analysis, published: Published) -> Interval:
@@ -148,11 +128,8 @@ class Rates(Experiment[Analysis]):
     def clamped(self, answers: list[Any], sizes: Pair) -> list[Any]:
         return [_clamped(count, size) for count, size in zip(answers, sizes, strict=True)]
 
-    def shown(self, published: Published, levels: tuple[float, float]) -> str:  # noqa: ARG002
-        return " ".join(map(str, published.numbers))
-
-    def assumed(self) -> list[str]:
-        return ["Intervals are for rates of people who say yes independently of each other."]
+    def assumed(self) -> str:
+        return "Intervals are for rates of people who say yes independently of each other."
 
     def describe(self) -> str:
         return f"{self.measure} of two rates of about {plain(self.rate)} in groups of {self.sizes}"
@@ -169,12 +146,6 @@ class Rates(Experiment[Analysis]):
             f"The interval holds the truth at least {sure} of the time, sampling and noise together, "
             "whatever the rates are and however small the groups."
         )
-
-    def record(self) -> dict[str, Any]:
-        return self.shared_record() | {"rate": self.rate}
-
-    def noise_record(self, loss: float) -> dict[str, Any]:
-        return {"law": LAW, "scale": 1 / loss, "step": 1.0, "sensitivity": 1}
 
 
 def _clamped(count: Any, size: int) -> Any:

@@ -20,40 +20,29 @@ _CLOSE = 1e-3
 _SPARE = 1e-3
 
 
+def experiment_of(asked: ComparisonRequest) -> Experiment[Any]:
+    """The kind of comparison that is asked for: of rates, or of means."""
+    kind: type[Experiment[Any]] = Rates if asked.rate is not None else Means
+    return kind(**asked.given())
+
+
 def comparison_of(asked: ComparisonRequest) -> ComparisonPlan:
     """The noise with the least epsilon for comparing two arms, groups or periods.
 
     Say what the analysis needs: intervals at most `wider` than without privacy (0.05 for 5 %), or `power` to
     find a `lift`. To compare how many say yes, give their `rate`; to compare means, `bounds` and `spread`.
     """
-    shared = ("users", "confidence", "lift", "measure", "in_both", "delta", "neighbors")
-    own = ("rate",) if asked.rate is not None else ("bounds", "spread", "mean", "guaranteed")
-    kind: type[Experiment[Any]] = Rates if asked.rate is not None else Means
-    made = kind(**{name: getattr(asked, name) for name in (*shared, *own)})
-    return _planned(made, wider=asked.wider, power=asked.power)
-
-
-plan_comparison = takes(ComparisonRequest)(comparison_of)
-
-
-def _planned(asked: Experiment[Any], *, wider: float | None, power: float | None) -> ComparisonPlan:
-    """The plan of about the least loss that is enough, and never of one that is not."""
-    if power is not None and (best := asked.power(asked.without, *asked.planned)) <= power:
+    made = experiment_of(asked)
+    if made.power is not None and (best := made.power_at(made.without, *made.planned)) <= made.power:
         raise CannotCertifyError(
             f"Without any noise the power is {percent_down(best)}. Take larger groups, or look for a "
             "larger lift."
         )
-    guess = asked.guess(wider=wider, power=power)
-    asked = asked.prepared(guess)
+    spare = _SPARE * (made.wider or 1.0)
+    return ComparisonPlan(asked=made, loss=least_enough(made.short, made.guess(), close=_CLOSE, spare=spare))
 
-    def short(loss: float) -> float:
-        analysis = asked.at(loss)
-        if power is not None:
-            return power - asked.power(analysis, *asked.planned)
-        return asked.wider(analysis) - (wider or 0.0)
 
-    spare = _SPARE * (wider or 1.0)
-    return ComparisonPlan(asked=asked, loss=least_enough(short, guess, close=_CLOSE, spare=spare))
+plan_comparison = takes(ComparisonRequest)(comparison_of)
 
 
 def compared_of(asked: CompareRequest) -> Compared:

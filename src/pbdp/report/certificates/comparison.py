@@ -40,7 +40,7 @@ def of_comparison(plan: ComparisonPlan, published: Published | None, name: str) 
     conditions = [
         PERSON,
         f"Neighbors: {noise.neighbors.description}. {groups} The sizes of the groups are public.",
-        *asked.assumed(),
+        asked.assumed(),
         others_counted(paid),
         DRAWN,
     ]

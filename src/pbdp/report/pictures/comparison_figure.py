@@ -39,10 +39,10 @@ def _power(panel: Axes, plan: ComparisonPlan) -> None:
     asked = plan.asked
     base = asked.planned[1]
     reach = half_widths(plan)[0] * (base if asked.measure == "ratio" else 1.0)
-    furthest = min(max(asked.lift, WIDTHS * reach), asked.most_change)
+    furthest = min(max(asked.lift, WIDTHS * reach), (1 - base) * 0.999 if asked.counted else np.inf)
     changes = np.linspace(0, furthest, POINTS)
     for place, (analysis, name) in enumerate(((plan.analysis, WITH), (asked.without, WITHOUT))):
-        found = [100 * asked.power(analysis, base + change, base) for change in changes.tolist()]
+        found = [100 * asked.power_at(analysis, base + change, base) for change in changes.tolist()]
         panel.plot(changes, found, color=COLORS[place], linestyle=DASHES[place], label=name)
     panel.axhline(100 * asked.missed, color="0.6", linewidth=0.8)
     if asked.lift:
