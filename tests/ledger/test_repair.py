@@ -372,3 +372,22 @@ def test_what_is_in_doubt_counts_as_spent_where_no_witness_saw_it(url: str, stat
     with Ledger.repair(url) as ledger:
         assert ledger.dataset("visits").remaining == {"renyi": 0}
         assert "all of its budget counts as spent" in " ".join(ledger.notes)
+
+
+def test_payments_that_no_witness_saw_are_in_doubt_behind_a_damaged_record(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another machine went on from an older state; its payments have numbers that were given here, too."""
+    with ledger_with_visits(url) as ledger:
+        for number in range(4):
+            spend(ledger, number)
+    take_back(url, 3)
+    here = state_folder()
+    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "elsewhere"))
+    with Ledger.open(url, trust=True) as ledger:
+        spend(ledger, 10)
+        spend(ledger, 11)
+    monkeypatch.setenv("PBDP_STATE", str(here))
+    tamper(url, "UPDATE record SET payload = '{}' WHERE sequence = 4")
+    with Ledger.repair(url) as ledger:
+        assert ledger.dataset("visits").spent == {"renyi": 100}

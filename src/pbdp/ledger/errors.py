@@ -77,6 +77,7 @@ class RolledBackError(LedgerError):
             if diverged
             else f"it ends at record {found}, but this machine has seen record {known}"
         )
+        self.fault = f"it was taken back to an older state: {what}"
         super().__init__(
             f"The ledger {place} was taken back to an older state: {what}. It was probably restored from a "
             "backup, and what was spent since then is missing from it. Put the newer one back, or say how to "

@@ -12,11 +12,10 @@ spent, and b what was spent at the last record that both have (the base). The ga
 
 This is never too little for what the witness saw: a hash fixes all records before it, so both have the same
 past up to the base; s - b was spent in the log since then, and w - b in what was lost. If both are more than
-nothing, prices were found as if the other had not been, do not add up, and all counts as spent. To this comes
-the cost of each record behind the witness that cannot be kept but has its MAC.
+nothing, prices were found as if the other had not been, do not add up, and all counts as spent.
 
-Whatever else lies behind the witness and the kept records is in doubt: a record without its MAC, or a missing
-one. Then all of every dataset counts as spent, as it does with the gap `all`.
+Whatever lies behind both the witness and the kept records is in doubt. Then all of every dataset counts as
+spent, as it does with the gap `all`.
 
 Where several machines share a ledger, each has a witness. Those that saw what was lost refuse the ledger
 until it is repaired there too, and each adds what it saw: what two of them saw is counted twice, never too
@@ -49,16 +48,16 @@ class Found:
     # what was spent at the last record that this machine has seen, and its number
     at_base: dict[str, Amounts]
     base: int
-    behind: list[Record]
+    # what cannot be kept: so many rows, datasets in them, and whether the witness saw all of it
     dropped: int
-    # whether everything behind what the witness saw is among `behind`
+    gone: set[str]
     certain: bool
     known: Memory | None
     contained: bool
 
     def spent(self, state: DatasetState) -> Amounts | None:
         """What counts as spent of a dataset with the gap `known`; None if that is not certain."""
-        if not self.certain or (self.known is None and self.dropped):
+        if not self.certain:
             return None
         spent = state.spent
         if self.known is not None and not self.contained:
@@ -68,11 +67,6 @@ class Found:
             if any(lost.values()) and spent != at_base:
                 return None
             spent = total(spent, lost)
-        for record in self.behind:
-            costs = record.content.get("charged", {record.content.get("dataset"): record.content.get("cost")})
-            cost = costs.get(state.name)
-            if cost is not None:
-                spent = total(spent, cost)
         return spent
 
 
@@ -151,11 +145,12 @@ def _found(store: Store, rows: dict[int, Row], ring: Keyring, known: Memory | No
     head = walk.fold.head
     if head is None:
         raise AssertionError("the first record is there")
-    witnessed = -1 if known is None else known.sequence
-    behind = [rows[number] for number in sorted(rows) if not 0 <= number <= end]
-    genuine = [record for row in behind if (record := _genuine(row, ring)) is not None]
-    after = [record for record in genuine if record.sequence > max(end, witnessed)]
-    last = max(rows)
+    behind = [number for number in rows if not 0 <= number <= end]
+    genuine = [record for number in behind if (record := _genuine(rows[number], ring)) is not None]
+    # another machine may have gone on from an older state
+    strange = [
+        record for record in genuine if record.kind == "spend" and seen.get(record.sequence) != record.hash
+    ]
     contained = known is None or walk.hashes[known.sequence : known.sequence + 1] == [known.hash]
     counted = known is not None and [known.sequence, known.hash] in walk.fold.get("counted", ())
     return Found(
@@ -163,9 +158,9 @@ def _found(store: Store, rows: dict[int, Row], ring: Keyring, known: Memory | No
         head=head,
         at_base=at_base,
         base=base,
-        behind=after,
         dropped=len(behind),
-        certain=len(after) == max(0, last - max(end, witnessed)),
+        gone={record.content["dataset"] for record in genuine if record.kind == "dataset"},
+        certain=not behind or (known is not None and max(rows) <= known.sequence and not strange),
         known=known,
         contained=contained or counted,
     )
@@ -210,9 +205,8 @@ def _recovery(found: Found, gap: str, lost: list[int]) -> tuple[Payload, list[st
             full.append(name)
             counted = {amount: max(limit, state.spent[amount]) for amount, limit in state.limits.items()}
         spent[name], charged[name] = counted, total(counted, state.spent, -1)
-    datasets = {record.content["dataset"] for record in found.behind if record.kind == "dataset"}
     known = found.known
-    gone = sorted((datasets | (set() if known is None else known.spent.keys())) - spent.keys())
+    gone = sorted((found.gone | (set() if known is None else known.spent.keys())) - spent.keys())
     content: Payload = {
         "gap": "all" if full else "known",
         "witness": None if known is None else [known.sequence, known.hash],

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pbdp.errors import InputError
 from pbdp.json_records import canonical
-from pbdp.ledger.errors import DamagedLedgerError, LedgerError, NotALedgerError
+from pbdp.ledger.errors import DamagedLedgerError, LedgerError, NotALedgerError, RolledBackError
 from pbdp.ledger.fold import Fold
 from pbdp.ledger.keys import Keyring
 from pbdp.ledger.log import Log
@@ -139,7 +139,7 @@ def verified(log: Log, notes: Iterable[str], against: Iterable[str] | None) -> V
         if walk.fault is None and export is not None:
             walk.fault = divergence(walk.hashes, export)
             said.append(f"The export ends at record {len(export) - 1}.")
-    except DamagedLedgerError as damage:
+    except (DamagedLedgerError, RolledBackError) as damage:
         walk.fault = walk.fault or damage.fault
     except LedgerError as problem:
         walk.fault = walk.fault or str(problem)
@@ -167,7 +167,7 @@ def verify_ledger(
     try:
         with Ledger.open(url, wait=wait) as ledger:
             return ledger.verify(against=against)
-    except DamagedLedgerError as found:
+    except (DamagedLedgerError, RolledBackError) as found:
         return Verification(place=place, fault=found.fault)
     except (LedgerError, NotALedgerError) as found:
         return Verification(place=place, fault=str(found))

@@ -82,7 +82,8 @@ def _own_words(query: str) -> str:
 def verification_words(found: Verification) -> str:
     """What was checked, or the first fault."""
     if found.fault is not None:
-        return f"NOT SOUND: {found.place}: {found.fault}."
+        # where it cannot be opened at all, the reason is a sentence of its own
+        return f"NOT SOUND: {found.place}: {found.fault}{'' if found.fault.endswith('.') else '.'}"
     releases, answers = ("" if count == 1 else "s" for count in (found.spends, found.answers))
     return (
         f"Sound: {found.place}: {found.records:,} records, {found.spends:,} release{releases}, "
