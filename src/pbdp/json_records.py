@@ -27,7 +27,7 @@ DEEPEST = 100
 MOST_CONTAINERS, MOST_VALUES = 200_000, 3_000_000
 # Two machines may differ in the last digits of a certificate; what was read has the figure of the second.
 SAME = 1e-9
-EDITED = "The file was edited, or is damaged; make it again."
+EDITED = "The file was edited or damaged. Make it again."
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
@@ -135,13 +135,14 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def record_in(what: str, path: Path | str) -> Any:
-    """What the file says, in JSON, that the user named as `what`."""
+def record_in(what: str, path: Path | str, known: str = "") -> Any:
+    """What the file says, in JSON, that the user named as `what` and that should be of the format `known`."""
     content = content_of(what, path, PlanFileError)
     try:
         return json_of(content)
     except NotJsonError:
-        raise PlanFileError(str(path), "a file in JSON", kind_of(content)) from None
+        rule = _KNOWN_FORMATS.get(known, "a file in JSON")
+        raise PlanFileError(str(path), rule, kind_of(content)) from None
 
 
 def of_format(record: object, known: str, name: str) -> Mapping[str, Any]:

@@ -402,7 +402,7 @@ def test_messages_say_what_to_do() -> None:
         plan_from_record(record | {"version": 2})
     with pytest.raises(PlanFileError, match=r"version of .* must be 1; got .x.\. Use the pbdp"):
         plan_from_record(record | {"version": "x"})
-    with pytest.raises(PlanFileError, match=r"epsilon of the plan must be .* edited.*make it again"):
+    with pytest.raises(PlanFileError, match=r"epsilon of the plan must be .* edited.*Make it again"):
         plan_from_record(record | {"epsilon": record["epsilon"] / 2})
 
 

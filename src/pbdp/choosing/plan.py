@@ -210,7 +210,7 @@ class ChoicePlan(Reported):
 
         `path` names the file.
         """
-        return plan_from_record(record_in("plan file", path), str(path))
+        return plan_from_record(record_in("plan file", path, FORMAT), str(path))
 
 
 def plan_from_record(given: object, name: str = "record") -> ChoicePlan:

@@ -69,7 +69,7 @@ def save(plan: ComparisonPlan, published: Published | None, path: Path | str) ->
 
 def read(path: Path | str) -> tuple[ComparisonPlan, Published | None]:
     """The plan in a file, its noise certified again, and what was published."""
-    return from_record(record_in("comparison file", path), str(path))
+    return from_record(record_in("comparison file", path, FORMAT), str(path))
 
 
 def from_record(given: object, name: str) -> tuple[ComparisonPlan, Published | None]:

@@ -86,7 +86,7 @@ def save_configuration(mechanism: LocalMechanism, path: Path | str) -> None:
 
 def load_configuration(path: Path | str) -> LocalMechanism:
     """Read a configuration from a file."""
-    return mechanism_of(record_in("configuration", path), str(path))
+    return mechanism_of(record_in("configuration", path, FORMAT), str(path))
 
 
 def mechanism_of(given: object, name: str = "record") -> LocalMechanism:

@@ -134,7 +134,7 @@ def save_plan(plan: Plan, path: str | Path) -> None:
 
 def load_plan(path: str | Path, neighbors: str | None = None) -> Plan:
     """Read a plan and check it; refused if it is for another relation than the one relied on."""
-    plan = plan_from_record(record_in("plan file", path), str(path))
+    plan = plan_from_record(record_in("plan file", path, FORMAT), str(path))
     if neighbors is not None and plan.neighbors != Neighbors(neighbors):
         raise PlanFileError(
             "plan",

@@ -85,7 +85,7 @@ def payment(reservation: Reservation, blocks: Sequence[str] | None) -> Record:
 
 def read_release(path: str | Path) -> ReleaseFile:
     """The release in a file; its plan is certified again."""
-    return release_from_record(record_in("release file", path), str(path))
+    return release_from_record(record_in("release file", path, FORMAT), str(path))
 
 
 def release_from_record(given: object, name: str) -> ReleaseFile:
