@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from pbdp.choosing.quantile import QuantileChoice, one_winner, quantile_choice, two_winners
-from pbdp.errors import InputError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.release.keystream import InsecureTestKeystream
 from tests.choosing.brute_force import chosen
@@ -153,11 +152,6 @@ def test_one_candidate_is_no_choice() -> None:
     choice = quantile_choice(1, MEDIAN, Fraction(5), 0.95)
     assert (choice.epsilon, choice.confidence) == (0.0, 1.0)
     assert choice.places(np.array([[3], [0]]), InsecureTestKeystream(1)).tolist() == [0, 0]
-
-
-def test_too_many_candidates_are_refused_with_their_number() -> None:
-    with pytest.raises(InputError, match="at most 10,000"):
-        quantile_choice(10_001, MEDIAN, Fraction(5), 0.95)
 
 
 def test_a_stride_longer_than_one_is_looked_at_for_every_depth() -> None:

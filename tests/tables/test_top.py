@@ -21,6 +21,7 @@ from pbdp.ledger.budget import Budget
 from pbdp.mechanism.weights import WeightTable
 from pbdp.release.keystream import keystream_from
 from pbdp.tables import Count, Mean, People, Query, Selection, Sum, TablePlan, Top, verify_manifest
+from pbdp.tables.picks import reveals_a_pick
 from pbdp.tables.query_record import query_from_record, query_record
 from pbdp.tables.top import (
     PICKS,
@@ -30,7 +31,6 @@ from pbdp.tables.top import (
     pick_plan,
     picks_with,
     ranked_right,
-    reveals_a_pick,
     ways_of,
 )
 from tests.effort import FULL

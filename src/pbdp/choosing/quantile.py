@@ -14,7 +14,7 @@ for i >= j. Both parts of S(i), and so their minimum, move by at most s = max(p,
 comes or goes, by r·s for r rows. Permute and flip with these scores costs what `permute_and_flip` proves
 for gaps that move by D = 2·r·s. Scores may rise and fall, so there is no discount. A person who is replaced
 may leave one group and join another, or stay with other rows: that is one who goes and one who comes, and a
-pick that moves twice loses at most twice as much, as do two picks that move once (`tables.quantile`).
+pick that moves twice loses at most twice as much (`tables.quantiles`).
 
 **The scores near the best.** Let i be the least candidate with a(i) >= 0, which there is. Let x = -a(i - 1)
 >= 0 and y = a(i) >= 0. Candidates below i have S <= a(i - 1) <= 0, those above S <= -a(i) <= 0, so i is the
@@ -63,18 +63,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from pbdp.choosing.draw_rows import chosen_by_row
 from pbdp.choosing.permute_and_flip import Coins, best_stride, coins_for
-from pbdp.errors import CannotCertifyError, InputError
+from pbdp.errors import CannotCertifyError
 from pbdp.noise.kernel import Array, Index
 from pbdp.release.keystream import Keystream
 
-# More candidates would be many more counts than any published value needs.
-MOST_CANDIDATES = 10_000
 # A wider width is met by the coins of this one, whose loss is next to nothing: tables would get long.
 _WIDEST = 1 << 20
 # Where n·c is below it, powers up to the fifth are enough; rounding of sums, quotients and weights, absolute.
@@ -150,12 +148,11 @@ def losing_score(level: Fraction, within: Fraction) -> int:
     return min(math.floor(level.denominator * within), _WIDEST) + 1
 
 
+@lru_cache(maxsize=256)
 def quantile_choice(
     candidates: int, level: Fraction, within: Fraction, confidence: float, rows: int = 1
 ) -> QuantileChoice:
     """The choice with the least epsilon that is right so often."""
-    if candidates > MOST_CANDIDATES:
-        raise InputError("step", f"one that makes at most {MOST_CANDIDATES:,} candidates", f"{candidates:,}")
     losing, moved = losing_score(level, within), moved_by(level, rows)
     stride = best_stride(moved, losing)
 

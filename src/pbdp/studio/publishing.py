@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pbdp.digits import percent_up, plus_minus
+from pbdp.digits import percent_up, plain, plus_minus
 from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import UntrustedLedgerError
@@ -104,7 +104,7 @@ def _trusted(base: Base) -> Iterator[Ledger]:
 
 
 def _heads(table: ReleasedTable) -> list[str]:
-    return [*table.groups.columns, *(measure.name for measure in table.plan.query.measures)]
+    return [*table.groups.columns, *table.numbers]
 
 
 def _shown(table: ReleasedTable) -> list[list[str]]:
@@ -113,15 +113,16 @@ def _shown(table: ReleasedTable) -> list[list[str]]:
     columns = [
         [str(key) for key in column.values[:count].tolist()] for column in table.groups.columns.values()
     ]
-    for measure in table.plan.query.measures:
-        value, low, high = (
-            table.columns[f"{measure.name}{suffix}"][:count].astype(np.float64)
-            for suffix in ("", "_bounded_low", "_bounded_high")
-        )
+    for number in table.numbers:
+        value, low, high = (column[:count] for column in table.with_ends(number))
         off = np.fmax(np.abs(value - low), np.abs(high - value))
         columns.append(
             [
-                plus_minus(own, far) if math.isfinite(own) and math.isfinite(far) else "–"
+                plain(own)
+                if not far
+                else plus_minus(own, far)
+                if math.isfinite(own) and math.isfinite(far)
+                else "–"
                 for own, far in zip(value.tolist(), off.tolist(), strict=True)
             ]
         )

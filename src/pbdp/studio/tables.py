@@ -165,8 +165,8 @@ def table_view(base: Base, form: Form) -> Record:
                 "accuracy": number["accuracy"],
                 "confidence_text": percent_down(number["confidence"]),
                 "noise": noise_words(number["noise"]),
-                "person": f"changes at most {number['groups_touched']} of them, "
-                f"by at most {number['sensitivity']:g}",
+                "person": f"changes at most {number['groups_touched']} of them"
+                + (f", by at most {number['sensitivity']:g}" if "sensitivity" in number else ""),
             }
             for number in facts["numbers"]
         ],

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pbdp.tables.groups import Bins, Keys
     from pbdp.tables.measures import Count, People, Sum
     from pbdp.tables.plan import TablePlan
+    from pbdp.tables.quantiles import Median, Quantile
     from pbdp.tables.query import Query
     from pbdp.tables.quotients import Mean, Ratio
     from pbdp.tables.selection import Selection
@@ -43,7 +44,9 @@ __all__ = [
     "Csv",
     "Keys",
     "Mean",
+    "Median",
     "People",
+    "Quantile",
     "Query",
     "Ratio",
     "ReleasedTable",
@@ -60,7 +63,9 @@ _LATER = {
     "Csv": "engines.files",
     "Keys": "groups",
     "Mean": "quotients",
+    "Median": "quantiles",
     "People": "measures",
+    "Quantile": "quantiles",
     "Query": "query",
     "Ratio": "quotients",
     "ReleasedTable": "table",

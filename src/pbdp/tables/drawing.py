@@ -57,6 +57,7 @@ class Drawn:
             raise PbdpError("The ledger's answer to this request is no table of this query.")
         # rows of several tables are whole numbers of steps
         whole = {number.label: number.requirement.integer or bool(plan.strategies) for number in plan.numbers}
+        whole |= {choice.label: True for choice in plan.choices}
         values = {label: typed(column, whole[label]) for label, column in record["values"].items()}
         return cls(groups=groups, values=values, data=record.get("data"), days=record.get("days"))
 
@@ -117,7 +118,8 @@ def _drawn(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream:
         values={
             number.label: number.drawn(part, aggregates, keystream)
             for number, part in zip(plan.numbers, plan.noise.parts, strict=False)
-        },
+        }
+        | {choice.label: choice.places(aggregates, keystream) for choice in plan.choices},
     )
 
 
@@ -131,7 +133,11 @@ def _several(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystrea
             values[name] = plan.part(name).releaser.output_steps(rows, keystream)
     if TOUCHED in numbers:
         values[TOUCHED] = numbers[TOUCHED].drawn(plan.part(TOUCHED), aggregates, keystream)
-    return Drawn(groups=groups, values={number.label: values[number.label] for number in plan.numbers})
+    in_order: dict[str, Column] = {number.label: values[number.label] for number in plan.numbers}
+    for choice in plan.choices:
+        of_cell = None if plan.query.margins is None else plan.query.margins.tables[choice.table].of_cell
+        in_order[choice.label] = choice.places(aggregates, keystream, of_cell)
+    return Drawn(groups=groups, values=in_order)
 
 
 def _steps(plan: TablePlan, name: str, answers: Index | Array) -> Index:

@@ -150,6 +150,7 @@ def plan_record(plan: TablePlan) -> Record:
         "numbers": [number.label for number in plan.numbers],
         "threshold": None if plan.threshold is None else plan.threshold.threshold,
         **({} if plan.top is None else {"top": plan.top.record()}),
+        **({"choices": {one.label: one.record() for one in plan.choices}} if plan.choices else {}),
         "promised_means": promised_means(plan),
         **({"follows": {name: list(of) for name, of in plan.follows.items()}} if plan.follows else {}),
         "laws": laws_record(plan.noise, plan.paired),
@@ -163,7 +164,8 @@ def plan_record(plan: TablePlan) -> Record:
 
 def promised_means(plan: TablePlan) -> dict[str, float | None]:
     """The widths that means have in groups of their least size, and others that follow from two numbers."""
-    made = [one for one in plan.query.measures if one.derived or one.name in plan.follows]
+    numbers = [one for one in plan.query.measures if not one.chosen]
+    made = [one for one in numbers if one.derived or one.name in plan.follows]
     return {measure.name: measure.promised(plan) for measure in made}
 
 
@@ -206,6 +208,9 @@ def column_notes(query: Query, which: int = 0) -> dict[str, str]:
     so_far = "" if query.running is None else f", from the first {query.running} to this one"
     noise = "with noise" if query.add_up else "with noise; tables need not add up"
     for measure in query.measures:
+        if measure.chosen:
+            notes |= measure.notes
+            continue
         words = (
             f"{measure.meaning}{so_far}, {noise}",
             "how far the number is from the bounded aggregate at most",

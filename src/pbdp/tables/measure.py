@@ -3,16 +3,18 @@
 A measure answers four questions, and nobody else asks what kind it is.
 
 1. *What does it need of the bounded aggregation?* `values(query)` are the columns that it adds up, with
-   bounds; `derived_columns(query)` those that engines make of a row for it alone; `counts_rows` says whether
-   one person counts for more with more rows. From these `Query` makes the one `BoundedAggregation`, which
-   engines run and `bounded` proves. A new aggregate is defined, and its sensitivity proved, there.
+   bounds, and `grids(query)` those whose values are counted one by one; `derived_columns(query)` those that
+   engines make of a row for it alone; `counts_rows` says whether one person counts for more with more rows.
+   From these `Query` makes the one `BoundedAggregation`, which engines run and `bounded` proves. A new
+   aggregate is defined, and its sensitivity proved, there.
 2. *Which numbers get noise?* `numbers(query)`: a `Number` for each of its `labels`, made of a `Quantity` (how
    it is computed from the `Aggregates`, and how far one person moves it) and a `Requirement` (how near it
    must be). `planning` finds noise for the numbers of all measures together; `Number.drawn` draws it.
+   Of a `chosen` measure values are chosen instead, by `choices(query)`; in the plan a count stands for each.
    `asked` says the same for several tables, and `with_width` what a width is worth where an epsilon is given.
 3. *How do the published columns follow?* `estimate(plan, released)`: value, ends and confidence of its
    interval from the released numbers alone, so that they are post-processing. `ends(query)` are the public
-   bounds of the truth.
+   bounds of the truth. What was chosen has `chosen_columns`.
 4. *How is it verified?* A manifest is read into the same query and plan. `numbers(query)` must be what the
    noise was planned for, except that noise of a measure with a promise of its own (`promised(plan)`, computed
    again from the noise) may have any width that keeps it. Where all its numbers stand in the table,
@@ -27,14 +29,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from pbdp.mechanism.relative import WidthText
 from pbdp.mechanism.within import region_within
 from pbdp.noise.kernel import Array, Index
-from pbdp.tables.bounded import Value
+from pbdp.tables.bounded import Value, ValueGrid
 from pbdp.tables.measure_request import MeasureRequest
 from pbdp.tables.numbers import Asked, Number, Quantity, number_of
 from pbdp.tables.request import Width
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from pbdp.release.intervals import Intervals
     from pbdp.tables.expressions.tree import Expression
     from pbdp.tables.plan import TablePlan
+    from pbdp.tables.quantiles import RankChoice
     from pbdp.tables.query import Query
 
 Column = Array | Index
@@ -60,9 +63,13 @@ class Estimate(NamedTuple):
 
 
 class Measure(MeasureRequest, ABC):
-    """A number that every group gets. Most are one released number; a `derived` one follows from several."""
+    """A number that every group gets. Most are one released number; a `derived` one follows from several.
+
+    What is `chosen` is no number with noise, and so nothing that could be added up or ranked.
+    """
 
     derived: ClassVar[bool] = False
+    chosen: ClassVar[bool] = False
     within: Width | None
     confidence: float | None
 
@@ -71,9 +78,19 @@ class Measure(MeasureRequest, ABC):
         return {"kind": self.kind, **self.record()}
 
     @property
+    def value_columns(self) -> tuple[str, ...]:
+        """The columns of the numbers themselves."""
+        return (self.name,)
+
+    @property
     def columns(self) -> list[str]:
         """The columns that are published of it."""
         return [self.name + suffix for suffix in SUFFIXES]
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What the published columns of something chosen mean."""
+        return {}
 
     @property
     @abstractmethod
@@ -96,6 +113,11 @@ class Measure(MeasureRequest, ABC):
         """All columns that it adds up."""
         value = self.value(query)
         return () if value is None else (value,)
+
+    def grids(self, query: Query) -> tuple[ValueGrid, ...]:
+        """The columns whose values are counted one by one."""
+        del query
+        return ()
 
     def derived_columns(self, query: Query) -> Mapping[str, Expression]:
         """Columns of its own that engines make before they add up; their names begin with a parenthesis."""
@@ -132,6 +154,16 @@ class Measure(MeasureRequest, ABC):
         region = region_within(within, relative and self.ends(query)[0] >= 0)
         return [number_of(query, self.name, quantity, region, query.confidence_of(self))]
 
+    def choice_labels(self, query: Query) -> list[str]:
+        """What these are called in the plan."""
+        del query
+        return []
+
+    def choices(self, query: Query, records: Mapping[str, Any] | None = None) -> list[RankChoice]:
+        """What is chosen for it, in every table; of these records of a manifest, if they are made again."""
+        del query, records
+        return []
+
     def confidence_each(self, query: Query) -> float:
         """The confidence that each of its released numbers needs."""
         return query.confidence_of(self)
@@ -144,6 +176,8 @@ class Measure(MeasureRequest, ABC):
         margins = query.margins
         if margins is None:
             raise AssertionError("one table has numbers")
+        if self.chosen:
+            return []
         within = self.within
         if self.derived or within is None or isinstance(within, str | tuple | list):
             made = self if factor is None else self.with_width(query, factor)
@@ -177,6 +211,16 @@ class Measure(MeasureRequest, ABC):
         # the truth is within its bounds, whatever the noise
         low, high = (np.clip(end, *self.ends(plan.query)) for end in (found.low, found.high))
         return Estimate(values, low, high, found.confidence)
+
+    def promise(self, plan: TablePlan) -> str:
+        """What is promised of what was chosen, in words."""
+        del plan
+        return ""
+
+    def chosen_columns(self, plan: TablePlan, places: Mapping[str, Column]) -> dict[str, Column]:
+        """All published columns of what was chosen, from the places of the values by their names."""
+        del plan, places
+        return {}
 
     def confidence_of(self, plan: TablePlan) -> float:
         """The confidence of its published intervals."""

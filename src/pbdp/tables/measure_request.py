@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import MISSING
-from typing import ClassVar, Literal, get_args
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, get_args
 
-from pbdp.errors import ContradictionError
+from pbdp.errors import ContradictionError, InputError, shown
+from pbdp.parameters import plain, positive, probability
 from pbdp.settings import (
     CONFIDENCE,
     FLAG,
@@ -17,11 +19,14 @@ from pbdp.settings import (
     NUMBER,
     POSITIVE,
     WHOLE,
+    Kind,
     Request,
     either,
+    number_typed,
     one_of,
     request,
     setting,
+    share_typed,
 )
 from pbdp.tables.request import COLUMN, MEASURE_WIDTH, NAME, Width
 
@@ -179,8 +184,181 @@ class RatioRequest(MeasureRequest):
             raise ContradictionError("of_within and over_within", "given together", "one of them")
 
 
+# ------------------------------------------------------------------------------------------ quantiles
+
+# More candidates would be many more counts than any published value needs.
+MOST_CANDIDATES = 10_000
+# Levels have at most so many digits: scores are counted in parts of one.
+MOST_PARTS = 10_000
+Levels = float | Sequence[float]
+
+
+def exactly(number: float) -> Fraction:
+    """A number as it is written in decimals."""
+    return Fraction(repr(float(number)))
+
+
+def percent_of(text: str) -> Fraction:
+    """The share of a text such as `1%`."""
+    return Fraction(text.removesuffix("%").strip()) / 100
+
+
+def _ranks(name: str, value: object) -> float | str:
+    """A number of ranks, or a share of the rows."""
+    if not isinstance(value, str):
+        return positive(name, value, "It is a number of ranks, 50 say, or '1%' of the rows.")
+    text, percent, rest = value.partition("%")
+    try:
+        share = percent_of(text)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(0)
+    if not percent or rest.strip() or not 0 < share < 1:
+        raise InputError(name, "a number of ranks, or a share of the rows such as 1%", shown(value))
+    return f"{text.strip()}%"
+
+
+def _ranks_typed(name: str, text: str) -> float | str:
+    return text if "%" in text else number_typed(name, text)
+
+
+def _level(name: str, value: object) -> float:
+    level = probability(name, plain(value), "0.9 is the value that 90 % of the rows are at or below.")
+    if exactly(level).denominator > MOST_PARTS:
+        raise InputError(name, "a number of at most four digits", f"{level:.6g}", f"{level:.4f}, say.")
+    return level
+
+
+def _levels(name: str, value: object) -> Levels:
+    if not isinstance(value, list | tuple):
+        return _level(name, value)
+    found = sorted(_level(name, one) for one in value)
+    if not found or len(set(found)) < len(found):
+        raise InputError(name, "different numbers between 0 and 1", "none" if not found else "one twice")
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def _levels_typed(name: str, text: str) -> Any:
+    found = [share_typed(name, one.strip()) for one in text.split(",")]
+    return found if len(found) > 1 else found[0]
+
+
+RANKS = Kind(
+    check=_ranks,
+    read=_ranks_typed,
+    schema={"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string"}]},
+    form="width",
+)
+_LEVEL = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+LEVELS = Kind(
+    check=_levels,
+    read=_levels_typed,
+    write=lambda levels: list(levels) if isinstance(levels, tuple) else levels,
+    schema={"anyOf": [_LEVEL, {"type": "array", "items": _LEVEL, "minItems": 1}]},
+)
+
+
+@request("Median")
+class MedianRequest(MeasureRequest):
+    """The median of a column: a value of a grid whose rank is near the middle one."""
+
+    kind: ClassVar[str] = "median"
+    title: ClassVar[str] = "Median"
+    leading: ClassVar[Sequence[str]] = ("column", "low", "high", "step", "within")
+
+    column: str = setting(COLUMN, "the column whose values are ranked")
+    low: float = setting(NUMBER, "the lowest value: what is below counts as this one")
+    high: float = setting(NUMBER, "the highest value: what is above counts as this one")
+    step: float = setting(POSITIVE, "values are rounded to this step from low on, and so is the result")
+    within: float | str | None = setting(
+        RANKS,
+        "how many ranks (rows, in order of their values) it may be off, or 1% of the rows of a group, with "
+        "at_least; left out if the query has an epsilon",
+        default=None,
+    )
+    at_least: int | None = setting(
+        WHOLE, "for a width in percent: the rows of a group from which on it holds", default=None
+    )
+    confidence: float | None = setting(CONFIDENCE, _OFTEN, default=None)
+    name: str = setting(NAME, "the published column; of the kind and the column, if left out", default="")
+
+    def agree(self) -> None:
+        self.named(f"median_{self.column}")
+        self.check_grid()
+        share = isinstance(self.within, str)
+        if share and self.at_least is None:
+            raise ContradictionError(
+                "at_least",
+                "given with a width in percent",
+                "nothing",
+                "A share of the rows can be promised for groups of so many rows or more: at_least=1000.",
+            )
+        if self.at_least is not None and not share:
+            raise ContradictionError("at_least", "given with a width in percent", "another width, or none")
+
+    def check_grid(self) -> None:
+        """Refuse bounds that are the wrong way round, and steps that do not lead from one to the other."""
+        if self.low >= self.high:
+            raise InputError(f"high of {self.name}", f"above low, {self.low:g}", f"{self.high:g}")
+        steps = (exactly(self.high) - exactly(self.low)) / exactly(self.step)
+        if steps >= MOST_CANDIDATES:
+            least = (self.high - self.low) / (MOST_CANDIDATES - 1)
+            raise InputError(
+                f"step of {self.name}",
+                f"one that makes at most {MOST_CANDIDATES:,} values",
+                f"{self.step:g}, which makes {int(steps) + 1:,}",
+                f"Take {least:.2g} or more: ranks are what is promised, whatever the step.",
+            )
+        if steps.denominator != 1:
+            remedy = f"{(self.high - self.low) / max(round(steps), 1):.6g}, say."
+            raise InputError(
+                f"step of {self.name}", "one that leads from low to high", f"{self.step:g}", remedy
+            )
+
+    @property
+    def levels(self) -> tuple[Fraction, ...]:
+        """The shares of the rows that are at or below its values."""
+        return (Fraction(1, 2),)
+
+
+@request("Quantile")
+class QuantileRequest(MedianRequest):
+    """Quantiles of a column: values of a grid whose ranks are near the right ones."""
+
+    kind: ClassVar[str] = "quantile"
+    title: ClassVar[str] = "Quantiles"
+    leading: ClassVar[Sequence[str]] = ("column", "q", "low", "high", "step", "within")
+
+    q: Levels = setting(
+        LEVELS,
+        "the share of the rows at or below it: 0.9, or several that all hold at once: 0.1,0.5,0.9",
+    )
+
+    def agree(self) -> None:
+        which = "quantiles" if isinstance(self.q, tuple) else f"q{percent_text(self.levels[0])}"
+        self.named(f"{which}_{self.column}")
+        super().agree()
+
+    @property
+    def levels(self) -> tuple[Fraction, ...]:
+        return tuple(map(exactly, self.q if isinstance(self.q, tuple) else (self.q,)))
+
+
+def percent_text(level: Fraction) -> str:
+    """A level as it stands in names: 10 of 0.1, 99.9 of 0.999."""
+    return f"{float(100 * level):g}"
+
+
 MEASURES: dict[str, type[MeasureRequest]] = {
-    made.kind: made for made in (CountRequest, PeopleRequest, SumRequest, MeanRequest, RatioRequest)
+    made.kind: made
+    for made in (
+        CountRequest,
+        PeopleRequest,
+        SumRequest,
+        MeanRequest,
+        RatioRequest,
+        MedianRequest,
+        QuantileRequest,
+    )
 }
 
 

@@ -1,4 +1,6 @@
-"""Rows, people and sums of a group, and the list of all kinds of measures (`quotients` has the others)."""
+"""Rows, people and sums of a group, and the list of all kinds of measures (`quotients` and `quantiles` have
+the others).
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ from pbdp.tables.bounded import Value
 from pbdp.tables.measure import Column, Estimate, Measure
 from pbdp.tables.measure_request import CountRequest, PeopleRequest, SumRequest
 from pbdp.tables.numbers import Quantity
+from pbdp.tables.quantiles import Median, Quantile
 from pbdp.tables.quotient_error import Follower, sum_width
 from pbdp.tables.quotients import Mean, Ratio
 
@@ -168,4 +171,6 @@ class Sum(SumRequest, Single):
         return Estimate(values, low, high, plan.query.confidence_of(self))
 
 
-KINDS: dict[str, type[Measure]] = {made.kind: made for made in (Count, People, Sum, Mean, Ratio)}
+KINDS: dict[str, type[Measure]] = {
+    made.kind: made for made in (Count, People, Sum, Mean, Ratio, Median, Quantile)
+}

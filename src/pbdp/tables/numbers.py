@@ -183,6 +183,7 @@ def numbers_of(query: Query, *, without: Collection[str] = ()) -> tuple[Number, 
     numbers = [number for measure in measures for number in measure.numbers(query)]
     numbers = list({number.label: number for number in numbers}.values())
     others = [number.requirement for number in numbers]
+    others += [choice.requirement for one in query.measures for choice in one.choices(query)]
     return (*numbers, *([touched_number(query, others)] if query.aggregation.touched else []))
 
 

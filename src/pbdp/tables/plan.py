@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from pbdp.digits import delta_text, rounded_up
+from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array
 from pbdp.parameters import with_words
@@ -18,6 +18,7 @@ from pbdp.reported import Reported
 from pbdp.tables.measure import Column, Measure
 from pbdp.tables.nonnegative import nonnegative_tables
 from pbdp.tables.numbers import Number, worth
+from pbdp.tables.quantiles import RankChoice
 from pbdp.tables.query import Query
 from pbdp.tables.selection import Threshold
 from pbdp.tables.top import TOP, Choosing
@@ -36,7 +37,8 @@ SELECTION = "(selection)"
 class TablePlan(Reported):
     """A query, the numbers that answer it, and the plan whose parts are their noise, in order.
 
-    A selection's threshold has the last part, and the choice of the `top` groups the one before it. Several
+    After them come the `choices` of values. A selection's threshold has the last part, and the choice of the
+    `top` groups the one before it. Several
     tables follow from the numbers by `strategies`, one for each label of the measures. `follows` has the
     measures that follow from two numbers of one column (`pairs`), by name, and which these are.
     """
@@ -46,6 +48,7 @@ class TablePlan(Reported):
     noise: Plan
     threshold: Threshold | None = None
     top: Choosing | None = None
+    choices: tuple[RankChoice, ...] = ()
     strategies: Mapping[str, Strategy] = field(default_factory=dict)
     follows: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     _found: dict[tuple[str, int], tuple[Array, float]] = field(
@@ -92,6 +95,11 @@ class TablePlan(Reported):
         return f"{self._asked()}; {loss}.\n{self.risk_words()}{assumed}"
 
     @property
+    def picked(self) -> frozenset[str]:
+        """The parts whose noise stands for picks: of the top groups, and of values."""
+        return frozenset([*([] if self.top is None else [TOP]), *(one.label for one in self.choices)])
+
+    @property
     def paired(self) -> frozenset[str]:
         """The numbers of which two groups move at most as far as one (`numbers.Number`)."""
         return frozenset(number.label for number in self.numbers if number.laws)
@@ -109,6 +117,13 @@ class TablePlan(Reported):
         `label` is that of a number: a measure's name, or of a mean `hours: sum`.
         """
         return self.noise.part(label)
+
+    def choice_of(self, label: str) -> RankChoice | None:
+        """The choice of a value that a part of the plan pays for, if it is one.
+
+        `label` is that of the part.
+        """
+        return next((one for one in self.choices if one.label == label), None)
 
     def design(self, label: str) -> Design:
         """The noise of one number, for the number itself.
@@ -177,6 +192,8 @@ class TablePlan(Reported):
             own = {name: rows[name].astype(np.int64) for name in strategy.parts}
             for numbers, made in zip(found, strategy.tables(own), strict=True):
                 numbers[label] = worth(made, part)
+        for choice in self.choices:
+            found[choice.table][choice.name] = rows[choice.label]
         above_zero = nonnegative_tables(self, found)
         return [numbers | more for numbers, more in zip(found, above_zero, strict=True)]
 
@@ -187,6 +204,9 @@ class TablePlan(Reported):
         """
         if self.top is not None and label == TOP:
             return self.top.describe()
+        if (chosen := self.choice_of(label)) is not None:
+            measure = next(one for one in self.query.measures if chosen.name in one.columns)
+            return f"{chosen.describe()} with confidence {percent_down(measure.confidence_each(self.query))}"
         of = next((of for of, strategy in self.strategies.items() if label in strategy.parts), label)
         words = self.part(label).requirement.describe()
         bounded = any(self.query.is_bounded(one) for one in self.query.measures if of in self.labels(one))

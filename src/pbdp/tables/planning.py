@@ -24,6 +24,7 @@ from pbdp.planning.together.search import plan_together
 from pbdp.tables.numbers import Number, numbers_of
 from pbdp.tables.pairs import PAIRED, Noisy, Pair, follows_of, numbers_with, pairs_with, shared_of
 from pbdp.tables.plan import SELECTION, TablePlan
+from pbdp.tables.quantiles import choices_of
 from pbdp.tables.query import Query
 from pbdp.tables.selection import Threshold, Thresholds
 from pbdp.tables.strategies.planning import ASIDE, plan_several, set_aside
@@ -152,6 +153,8 @@ class Draft:
         known = {label: number for label, (number, _) in fixed.items()}
         numbers = [known.get(one.label, one) for one in self.numbers]
         given = {label: [(one.requirement, design)] for label, (one, design) in fixed.items()}
+        choices = choices_of(self.query)
+        given |= {one.label: [(one.requirement, one.design)] for one in choices}
         laws = {one.label: one.laws for one in numbers if one.laws}
         aside = ASIDE * self.query.delta if laws else 0.0
         noise = plan_together(
@@ -164,7 +167,7 @@ class Draft:
         if laws and set_aside(noise, laws) > aside:
             raise CannotCertifyError("Tables of this noise differ too much from log-concave laws.")
         # in the order of the numbers, whichever way they were chosen
-        order = [*(one.label for one in numbers), TOP, SELECTION]
+        order = [*(one.label for one in numbers), *(one.label for one in choices), TOP, SELECTION]
         parts = tuple(sorted(noise.parts, key=lambda part: order.index(part.name)))
         asked = {part.name: part.requirement for part in parts}
         numbers = [replace(one, requirement=asked[one.label]) for one in numbers]
@@ -178,6 +181,7 @@ class Draft:
             noise=noise,
             threshold=threshold,
             top=top,
+            choices=choices,
             follows=self.follows,
         )
 

@@ -32,7 +32,7 @@ NOTE = f"good (the width is at most {GOOD:.0%} of the number), fair ({FAIR:.0%})
 def quality_names(query: Query) -> list[str]:
     """The columns of marks; none where they are not asked for."""
     asked = query.quality or query.minimum_size is not None
-    return [measure.name + SUFFIX for measure in query.measures] if asked else []
+    return [measure.name + SUFFIX for measure in query.measures if not measure.chosen] if asked else []
 
 
 def size_of(query: Query) -> str | None:
@@ -66,6 +66,8 @@ def quality_marks(query: Query, columns: Mapping[str, Any]) -> dict[str, Any]:
     small = small_groups(query, columns) if query.minimum_size is not None else False
     made = {}
     for measure in query.measures:
+        if measure.chosen:
+            continue
         value, width = (np.asarray(columns[name], dtype=np.float64) for name in measure.columns[:2])
         with np.errstate(invalid="ignore"):
             marks = np.select(

@@ -309,6 +309,8 @@ class Query(QueryRequest):
         """Widths of several tables are plain numbers, by the names of the tables if they differ."""
         for measure in self.measures:
             within = measure.within
+            if measure.chosen:
+                continue
             if self.margins is None and isinstance(within, Mapping):
                 raise ContradictionError(
                     f"within of {measure.name}",
@@ -386,6 +388,7 @@ class Query(QueryRequest):
             by=tuple(map(special.engine_name, self.columns)),
             keys=None if self.groups is None else special.engine_keys(self.groups),
             values=tuple(dict.fromkeys(values)),
+            grids=tuple(dict.fromkeys(grid for one in self.measures for grid in one.grids(self))),
             groups_per_person=limit,
             rows_per_group=self.rows_per_group if any(one.counts_rows for one in self.measures) else None,
             along=special.engine_name(str(self.running)) if self.append_only and limit is not None else None,
@@ -412,7 +415,8 @@ class Query(QueryRequest):
 
         `measure` is one of the query's.
         """
-        by = {"groups": True, "rows": measure.counts_rows, "values": bool(measure.values(self))}
+        values = bool(measure.values(self) or measure.grids(self))
+        by = {"groups": True, "rows": measure.counts_rows, "values": values}
         return any(by[bound] for bound in self.aggregation.cutting)
 
     def value_of(self, measure: Measure) -> tuple[int, Value]:

@@ -150,6 +150,22 @@ class ReleasedTable(Reported):
     def _drawn(self) -> Columns:
         return published_columns(self.plan, self.values, which=self.which)
 
+    @property
+    def numbers(self) -> list[str]:
+        """The columns of the published numbers themselves."""
+        return [name for measure in self.plan.query.measures for name in measure.value_columns]
+
+    def with_ends(self, number: str) -> tuple[Array, Array, Array]:
+        """A published number and the ends of its interval; the number itself where it has none.
+
+        `number` is one of `numbers`.
+        """
+        value, low, high = (
+            self.columns.get(f"{number}{suffix}", self.columns[number]).astype(np.float64)
+            for suffix in ("", "_bounded_low", "_bounded_high")
+        )
+        return value, low, high
+
     @cached_property
     def withheld(self) -> npt.NDArray[np.bool]:
         """The groups whose numbers are withheld, because they are small."""
@@ -221,10 +237,11 @@ class ReleasedTable(Reported):
         It follows from what is published, so it costs nothing.
         """
         # totals of the first days are near 0
-        if self.plan.query.groups is None or self.plan.query.running is not None:
+        measured = [one for one in self.plan.query.measures if not one.chosen]
+        if self.plan.query.groups is None or self.plan.query.running is not None or not measured:
             return {}
         near_zero = np.ones(len(self), dtype=bool)
-        for label in (label for one in self.plan.query.measures for label in self.plan.labels(one)):
+        for label in (label for one in measured for label in self.plan.labels(one)):
             found = _intervals(self.plan, label, self.values[label], self.which)
             near_zero &= (found.low <= 0) & (found.high >= 0)
         empty: dict[str, list[object]] = {}
@@ -332,6 +349,9 @@ def published_columns(
     """
     columns: Columns = {}
     for measure in plan.query.measures if measures is None else measures:
+        if measure.chosen:
+            columns |= measure.chosen_columns(plan, values)
+            continue
         released = [
             (values[label], _intervals(plan, label, values[label], which)) for label in plan.labels(measure)
         ]

@@ -24,12 +24,7 @@ below that of t: X_u - X_t >= gap, with u outside of T and t in it. T does not d
 `within` of the best that is left, and so of all that stay out; how often all of them are is in
 `choosing.peeling`. A pick costs the same however many groups a person has.
 
-**How picks are paid.** A pick with loss epsilon reveals no more than randomized response with that epsilon
-(Kairouz, Oh and Viswanath 2015), whatever was picked before. Nor does that reveal more than a count with
-discrete Laplace noise of which P(noise >= 0) is at least 1/(1 + e^-epsilon). *Proof.* Moved by one, the noise
-is 1 or more with probability a = P(noise >= 0), and not moved with 1 - a, by symmetry. Whoever only looks at
-that sees randomized response with a/(1 - a) >= e^epsilon. So in the plan of the noise such a count stands for
-every pick: it is accounted for, composed and checked as all noise is, and never drawn.
+How picks are paid is in `picks`.
 """
 
 from __future__ import annotations
@@ -51,7 +46,6 @@ from pbdp.digits import percent_down
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, did_you_mean, shown
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
@@ -61,6 +55,7 @@ from pbdp.planning.plan import Part
 from pbdp.release.keystream import Keystream
 from pbdp.settings import CONFIDENCE, POSITIVE, TEXT, WHOLE, Request, request, setting
 from pbdp.tables.measure import Measure
+from pbdp.tables.picks import count_for_picks, plain_design
 
 if TYPE_CHECKING:
     from pbdp.tables.query import Query
@@ -75,8 +70,6 @@ MOST_STEPS = 1 << 14
 _NARROWEST, _FINENESS = 0.05, 1e-3
 # Rounding of a sum of products of powers, absolute.
 _ROUNDING = 1e-9
-# What stands in the plan for the width of noise that stands for a pick, in scales; nothing rests on it.
-_WIDE, _WIDE_CONFIDENCE = 3, 0.9
 
 
 @request("Top")
@@ -230,13 +223,6 @@ def ranked_right(table: WeightTable, options: int, listed: int, gap: int) -> flo
     return max(float((-np.diff(least)) @ rest) - _ROUNDING, 0.0)
 
 
-def reveals_a_pick(table: WeightTable, epsilon: float) -> bool:
-    """Whether a count with this noise reveals what a pick of this loss does (proved above)."""
-    return table.is_symmetric and table.weight_within(0.0, math.inf) / TOTAL >= (1 + 2.0**-50) / (
-        1 + math.exp(-epsilon)
-    )
-
-
 def ways_of(query: Query) -> list[Choosing]:
     """All ways to choose the top groups of a query: picks, and of each kind of noise the most."""
     plan = pick_plan(query)
@@ -273,30 +259,18 @@ def pick_plan(query: Query) -> ChoicePlan:
 
 def picks_with(query: Query, plan: ChoicePlan, coins: Coins) -> Choosing | None:
     """Picks with these coins, as counts that reveal as much; None if no table is long enough for them."""
-    epsilon = coins.epsilon(plan.scale.moved)
-    for slack in (1e-12, 1e-9, 1e-6):
-        made = Choosing(
-            top=_asked(query),
-            options=plan.asked.options,
-            scale=plan.scale,
-            requirement=Requirement(
-                region=AbsoluteRegion.even(float(math.ceil(_WIDE / epsilon))),
-                confidence=_WIDE_CONFIDENCE,
-                sensitivity=1.0,
-                delta=query.delta,
-                releases=plan.asked.picks,
-                neighbors=query.neighbors,
-                integer=True,
-            ),
-            design=_plain("laplace", 1 / (epsilon * (1 + slack)), 1.0),
-            coins=coins,
-        )
-        try:
-            if reveals_a_pick(made.design.table_at(0.0), epsilon):
-                return made
-        except CannotCertifyError:
-            break
-    return None
+    found = count_for_picks(query, coins.epsilon(plan.scale.moved), plan.asked.picks)
+    if found is None:
+        return None
+    requirement, design = found
+    return Choosing(
+        top=_asked(query),
+        options=plan.asked.options,
+        scale=plan.scale,
+        requirement=requirement,
+        design=design,
+        coins=coins,
+    )
 
 
 def scores_with(query: Query, scale: Scale, design: Design) -> Choosing:
@@ -331,7 +305,7 @@ def _widest(query: Query, scale: Scale, family: str) -> Choosing | None:
     """Scores with the most noise of a family that keeps the promise, by halving."""
 
     def at(width: float) -> Choosing | None:
-        made = scores_with(query, scale, _plain(family, width, scale.step))
+        made = scores_with(query, scale, plain_design(family, width, scale.step))
         try:
             return made if is_right(made) else None
         except CannotCertifyError:
@@ -347,14 +321,6 @@ def _widest(query: Query, scale: Scale, family: str) -> Choosing | None:
         else:
             best, low = made, middle
     return best
-
-
-def _plain(family: str, width: float, step: float) -> Design:
-    made = known_families()[family].of_scale
-    if made is None:
-        raise AssertionError("families here are known by their scale")
-    grid = LinearGrid(step=step, rounded=step != 1)
-    return Design(grid=grid, kernel=made(width), region=AbsoluteRegion.even(1.0))
 
 
 def _asked(query: Query) -> Top:

@@ -5,7 +5,7 @@ Nothing private is in it: no true answer, no place of a ledger, and of a file it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,7 +142,7 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
             "Each published number is as near to the truth (after the bounds) as the table below says.",
             _technical(noise),
         ],
-        numbers=_figures(noise, counted=f"{table['rows']:,} groups", accuracy=plan.accuracy),
+        numbers=_figures(noise, counted=f"{table['rows']:,} groups", table=plan),
         conditions=conditions,
         source=source,
         command=f"pbdp verify {name}",
@@ -273,7 +273,7 @@ def _technical(plan: Plan) -> str:
     )
 
 
-def _figures(plan: Plan, counted: str = "", accuracy: Callable[[str], str] | None = None) -> Facts:
+def _figures(plan: Plan, counted: str = "", table: TablePlan | None = None) -> Facts:
     at = (
         f"order {order_text(plan.rdp_order or 0.0)}"
         if plan.delta is None
@@ -289,9 +289,10 @@ def _figures(plan: Plan, counted: str = "", accuracy: Callable[[str], str] | Non
     if counted:
         rows.append(("Size", counted))
     for part in plan.parts[:MOST_ROWS]:
-        near = part.requirement.describe() if accuracy is None else accuracy(part.name)
+        near = part.requirement.describe() if table is None else table.accuracy(part.name)
         sure = percent_down(part.confidence)
-        words = near if part.name == TOP else f"{near}, {sure} of the time at least; {part.design.name} noise"
+        picked = table is not None and part.name in table.picked
+        words = near if picked else f"{near}, {sure} of the time at least; {part.design.name} noise"
         rows.append((_NAMES.get(part.name, part.name) or "Accuracy", words))
     if len(plan.parts) > MOST_ROWS:
         rows.append(("", f"and {len(plan.parts) - MOST_ROWS} more; the file lists them"))

@@ -143,7 +143,9 @@ def noise_picture(part: Part) -> str:
 def table_plan_card(plan: TablePlan) -> str:
     """What a table will cost, and how near each number will be."""
     parts = [
-        f"{part.name}: {part.requirement.describe()}, {percent_down(part.confidence)} of the time"
+        f"{part.name}: {plan.accuracy(part.name)}"
+        if part.name in plan.picked
+        else f"{part.name}: {part.requirement.describe()}, {percent_down(part.confidence)} of the time"
         for part in plan.noise.parts
         if plan.top is None or part.design != plan.top.design
     ]
@@ -158,12 +160,9 @@ def table_card(table: ReleasedTable) -> str:
     shown = min(len(table), MOST_ROWS)
     pictures = []
     names = group_names(table, shown)
-    for measure in table.plan.query.measures if shown else ():
-        value, low, high = (
-            table.columns[f"{measure.name}{suffix}"][:shown].astype(np.float64)
-            for suffix in ("", "_bounded_low", "_bounded_high")
-        )
-        pictures.append(_dotted(names, value, low, high, measure.name))
+    for number in table.numbers if shown else ():
+        value, low, high = (column[:shown] for column in table.with_ends(number))
+        pictures.append(_dotted(names, value, low, high, number))
     more = [f"The first {shown} of {len(table):,} groups:"] if shown < len(table) else []
     return card("Published table", [*table.describe().split("\n"), *more], *pictures)
 

@@ -38,7 +38,7 @@ def draw_table(table: ReleasedTable, order: str | None = None) -> Figure:
     Dates are a line along them, for each of the groups by other columns if these are few. Numbers that may be
     off by more than 30 % are hollow.
     """
-    measures = [measure.name for measure in table.plan.query.measures]
+    measures = table.numbers
     if order is not None:
         table = _ordered(table, order)
     if not len(table):
@@ -91,9 +91,8 @@ def _words(text: str) -> str:
 
 def _ordered(table: ReleasedTable, measure: str) -> ReleasedTable:
     """The groups with the largest published numbers of a measure first."""
-    known = [one.name for one in table.plan.query.measures]
-    if measure not in known:
-        raise InputError("order of the plot", f"a measure ({', '.join(known)})", shown(measure))
+    if measure not in table.numbers:
+        raise InputError("order of the plot", f"a measure ({', '.join(table.numbers)})", shown(measure))
     numbers = table.columns[measure].astype(np.float64)
     # numbers that are none come last
     rows = np.argsort(np.where(np.isnan(numbers), np.inf, -numbers), kind="stable")
@@ -133,14 +132,13 @@ def _is_unreliable(values: Array, low: Array, high: Array) -> npt.NDArray[np.boo
 
 def _draw_lines(panel: Axes, table: ReleasedTable, measure: str, lines: dict[str, tuple[Index, Any]]) -> None:
     """Published numbers along the dates, with a band of their intervals."""
-    values, low, high = (
-        table.columns[f"{measure}{suffix}"].astype(np.float64)
-        for suffix in ("", "_bounded_low", "_bounded_high")
-    )
+    values, low, high = table.with_ends(measure)
     poor = _is_unreliable(values, low, high) & ~table.withheld
-    confidence = float(table.columns[f"{measure}_confidence"][0])
+    asked = next(one for one in table.plan.query.measures if measure in one.columns)
+    confidence = float(table.columns[f"{asked.name}_confidence"][0])
     said = f"band: {percent_down(confidence)} interval each"
-    asked = next(one for one in table.plan.query.measures if one.name == measure)
+    if asked.chosen:
+        said = f"{asked.promise(table.plan)}, {percent_down(confidence)} of the time"
     pale: tuple[Array, Array] | None = None
     if wider := without_bounds(table.plan, table.bounds_touched, asked, low, high):
         start, end, less = wider
@@ -186,18 +184,17 @@ def _short(name: str) -> str:
 def _dots(panel: Axes, table: ReleasedTable, measure: str, names: list[str]) -> None:
     """Dots with intervals, the first group on top. Ends at infinity run out of the picture."""
     places = np.arange(len(names))[::-1]
-    values, low, high = (
-        table.columns[f"{measure}{suffix}"][: len(names)].astype(np.float64)
-        for suffix in ("", "_bounded_low", "_bounded_high")
-    )
-    confidence = float(table.columns[f"{measure}_confidence"][0])
+    values, low, high = (column[: len(names)] for column in table.with_ends(measure))
+    asked = next(one for one in table.plan.query.measures if measure in one.columns)
+    confidence = float(table.columns[f"{asked.name}_confidence"][0])
     ends = np.concatenate([values, low, high])
     ends = ends[np.isfinite(ends)]
     least, most = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
     room = 0.05 * (most - least) or 1.0
     low, high = np.maximum(low, least - 2 * room), np.minimum(high, most + 2 * room)
     said = f"dot: published; bar: {percent_down(confidence)} interval for the bounded number"
-    asked = next(one for one in table.plan.query.measures if one.name == measure)
+    if asked.chosen:
+        said = f"dot: {asked.promise(table.plan)}, {percent_down(confidence)} of the time"
     if wider := without_bounds(table.plan, table.bounds_touched, asked, low, high):
         start, end, less = wider
         said += f"; pale: without bounds, {percent_down(round(confidence - less, 12))}"
@@ -208,7 +205,8 @@ def _dots(panel: Axes, table: ReleasedTable, measure: str, names: list[str]) -> 
     if every == 1:
         for end in (low, high):
             panel.plot(end, places, "|", color=COLORS[0], ms=7)
-        _digits(panel, places, values, low, high)
+        if not asked.chosen:
+            _digits(panel, places, values, low, high)
     poor = _is_unreliable(values, low, high) & ~table.withheld
     size = 5 if every == 1 else 2
     panel.plot(values, places, "o", ms=size, color=COLORS[1])

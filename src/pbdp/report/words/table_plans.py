@@ -31,6 +31,10 @@ CHEAPER = 0.98
 BOUNDED = "Accuracy excludes whatever your bounds cut off."
 NOT_TOLD = "The number of people affected is not published (bounds_touched = false)."
 TOLD = "The number of people affected is published too."
+RANKS = (
+    "A rank within 50 of the true one: at most 50 rows too many, or too few, are below the published value. "
+    "How far that is in its own unit depends on the data: little where values are dense."
+)
 
 
 def plan_words(plan: TablePlan, budget: Budget | None) -> str:
@@ -51,7 +55,10 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     ]
     rows = [["number", "accuracy", "confidence", "noise", "one person"]]
     for measure in query.measures:
-        rows += _rows(plan, measure) if query.margins is None else _several_rows(plan, measure)
+        if measure.chosen:
+            rows += _chosen_rows(plan, measure)
+        else:
+            rows += _rows(plan, measure) if query.margins is None else _several_rows(plan, measure)
     if query.aggregation.touched:
         part = plan.part(TOUCHED)
         words = [part.requirement.describe(), percent_down(part.confidence), part.design.name]
@@ -60,10 +67,25 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     parts = [facts(lines), "", columns(rows, right=(2,)), ""]
     if any(map(query.is_bounded, query.measures)):
         parts.append(f"{BOUNDED} {TOLD if query.aggregation.touched else NOT_TOLD}")
-    parts += [*_floors(plan), *_alone(plan)]
+    parts += [*_floors(plan), *_alone(plan), *([paragraph(RANKS)] if plan.choices else [])]
     if budget is not None:
         parts += ["", *_budget_words(plan, budget)]
     return "\n".join([*parts, "", "Nothing was read and nothing was spent.", ""])
+
+
+def _chosen_rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
+    """How near the ranks of chosen values are."""
+    return [
+        [
+            choice.label,
+            choice.describe(),
+            percent_down(measure.confidence_each(plan.query)),
+            "permute and flip",
+            f"changes at most {plan.part(choice.label).releases} of them",
+        ]
+        for choice in plan.choices
+        if choice.name in measure.columns
+    ]
 
 
 def _several_rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
@@ -149,7 +171,7 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
         "means": {
             measure.name: {"within": measure.promised(plan), "at_least": measure.at_least}
             for measure in query.measures
-            if measure.derived or measure.name in plan.follows
+            if (measure.derived and not measure.chosen) or measure.name in plan.follows
         },
         "plan": fingerprint(plan.noise),
         "budget": None if budget is None else _budget_facts(plan, budget),
@@ -262,6 +284,21 @@ def _several_facts(plan: TablePlan) -> list[Record]:
 
 
 def _facts(plan: TablePlan, measure: Measure) -> list[Record]:
+    if measure.chosen:
+        return [
+            {
+                "measure": measure.name,
+                "number": choice.label,
+                "rank_within": float(choice.choice.within),
+                "accuracy": choice.describe(),
+                "confidence": measure.confidence_each(plan.query),
+                "noise": "permute and flip",
+                "candidates": choice.choice.candidates,
+                "groups_touched": plan.part(choice.label).releases,
+            }
+            for choice in plan.choices
+            if choice.name in measure.columns
+        ]
     return [
         {
             "measure": measure.name,

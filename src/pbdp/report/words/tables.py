@@ -43,6 +43,14 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
         if column.kind == "integer":
             right.append(len(heads) - 1)
     for measure in query.measures:
+        if measure.chosen:
+            right += range(len(heads), len(heads) + len(measure.value_columns) + 1)
+            heads += [*measure.value_columns, "rank within"]
+            cells += [
+                [plain(value) for value in table.columns[name][:shown].tolist()]
+                for name in [*measure.value_columns, f"{measure.name}_rank_within"]
+            ]
+            continue
         values, intervals = _numbers(table, measure, shown)
         right.append(len(heads))
         heads += [measure.name, "between"]
@@ -69,7 +77,11 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
         else f"with confidence {', '.join(f'{share} ({name})' for name, share in promises.items())}"
     )
     bounded = any(map(query.is_bounded, query.measures))
-    tail = f"The {'bounded' if bounded else 'true'} number of a group is between the two ends {sure}."
+    what = f"The {'bounded' if bounded else 'true'} number of a group is between the two ends"
+    if any(measure.chosen for measure in query.measures):
+        ranks = "at most so many rows too many, or too few, are below a value with a rank"
+        what = ranks.capitalize() if all(one.chosen for one in query.measures) else f"{what}, and {ranks},"
+    tail = f"{what} {sure}."
     if query.nonnegative:
         tail = f"{tail} {NOT_CERTIFIED}"
     if table.bounds_touched:

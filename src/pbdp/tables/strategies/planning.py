@@ -25,8 +25,9 @@ from pbdp.planning.together.joint import joint_part, plan_of_parts, release_of
 from pbdp.planning.together.search import plan_together
 from pbdp.root_finding import least_enough
 from pbdp.tables.estimates import spread_of
-from pbdp.tables.numbers import Asked, Number, touched_number
+from pbdp.tables.numbers import TOUCHED, Asked, Number, touched_number
 from pbdp.tables.plan import TablePlan
+from pbdp.tables.quantiles import RankChoice, choices_of
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.fitting import Fitting, Options, Shapes, met
 from pbdp.tables.strategies.joint import sigma_of
@@ -58,10 +59,12 @@ class Several:
     query: Query
     asked: tuple[Asked, ...]
     strategies: Mapping[str, Strategy]
+    choices: tuple[RankChoice, ...] = ()
 
     def picked(self, options: Mapping[str, Options]) -> Plan:
         """The plan of least epsilon that was found among these designs of its parts, by estimated widths."""
         given = {name: options[name].rows for one in self.strategies.values() for name in one.parts}
+        given |= {one.label: [(one.requirement, one.design)] for one in self.choices}
         requirements = {}
         if self.query.aggregation.touched:
             touched = touched_number(self.query, [row[0][0] for row in given.values()])
@@ -117,14 +120,21 @@ class Several:
             name: asked.quantity for asked in self.asked for name in self.strategies[asked.label].parts
         }
         if self.query.aggregation.touched:
-            others = [part.requirement for part in plan.parts if part.name in quantities]
+            others = [part.requirement for part in plan.parts if part.name != TOUCHED]
             touched = touched_number(self.query, others)
             quantities[touched.label] = touched.quantity
         numbers = [
             Number(label=part.name, quantity=quantities[part.name], requirement=part.requirement)
             for part in plan.parts
+            if part.name in quantities
         ]
-        return TablePlan(query=self.query, numbers=tuple(numbers), noise=plan, strategies=self.strategies)
+        return TablePlan(
+            query=self.query,
+            numbers=tuple(numbers),
+            noise=plan,
+            strategies=self.strategies,
+            choices=self.choices,
+        )
 
 
 def plan_several(query: Query) -> TablePlan:
@@ -179,7 +189,10 @@ def _best(
     beaten: list[PbdpError] = []
     for choice in sorted(choices, key=_is_joint):
         several = Several(
-            query=query, asked=asked, strategies={label: way[0] for label, way in choice.items()}
+            query=query,
+            asked=asked,
+            strategies={label: way[0] for label, way in choice.items()},
+            choices=choices_of(query),
         )
         options = {name: row for _, rows in choice.values() for name, row in rows.items()}
         least = min((plan.epsilon for _, _, plan in picked), default=math.inf)
@@ -327,9 +340,9 @@ def _narrowest(query: Query, epsilon: float) -> TablePlan:
     def several(factor: float) -> Several:
         asked = asked_of(query, factor)
         made = {one.label: simplest(query, one) for one in asked}
-        return Several(query=query, asked=asked, strategies=made)
+        return Several(query=query, asked=asked, strategies=made, choices=choices_of(query, factor))
 
-    def requirements(factor: float) -> dict[str, Requirement]:
+    def requirements(factor: float) -> tuple[dict[str, Requirement], tuple[RankChoice, ...]]:
         now = several(factor)
         made: dict[str, Requirement] = {}
         for asked in now.asked:
@@ -337,12 +350,17 @@ def _narrowest(query: Query, epsilon: float) -> TablePlan:
             width = asked.cells or next(iter(asked.widths.values()))
             made |= {name: fitting.requirement(name, width) for name in fitting.strategy.parts}
         if query.aggregation.touched:
-            touched = touched_number(query, list(made.values()))
+            touched = touched_number(query, [*made.values(), *(one.requirement for one in now.choices)])
             made[touched.label] = touched.requirement
-        return made
+        return made, now.choices
 
-    plan = narrowest(requirements, lambda asked: plan_together(asked, quick=True), epsilon)
-    return several(1.0).table_plan(plan)
+    def planned(asked: tuple[dict[str, Requirement], tuple[RankChoice, ...]]) -> TablePlan:
+        made, choices = asked
+        given = {one.label: [(one.requirement, one.design)] for one in choices}
+        plan = plan_together(made, given=given, quick=True)
+        return replace(several(1.0), choices=choices).table_plan(plan)
+
+    return narrowest(requirements, planned, epsilon)
 
 
 # ---- what is set aside

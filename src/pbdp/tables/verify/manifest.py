@@ -45,6 +45,7 @@ from pbdp.tables.release import is_part_of, running_days, whole_query
 from pbdp.tables.signing import SIGNATURE, is_signed, public_key_at
 from pbdp.tables.verify.plan import (
     asked_of_numbers,
+    check_choices,
     check_laws,
     check_strategies,
     check_sums,
@@ -178,6 +179,7 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
         checked(_EPSILON, lambda: _certificate(record, plan)),
         checked("bounds and accuracy", lambda: _requirements(record, plan)),
         checked("selection", lambda: _selection(record, plan)),
+        *([checked("choices", lambda: check_choices(plan))] if plan.choices else []),
         *([checked("top", lambda: check_top(plan))] if plan.top is not None else []),
         checked("columns", lambda: check_notes(record, plan.query)),
         *([checked("bounds", lambda: _touched(record, plan))] if plan.query.aggregation.touched else []),

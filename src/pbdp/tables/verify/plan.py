@@ -19,16 +19,19 @@ from pbdp.choosing.scores import MOST_GAPS, score_scale
 from pbdp.digits import percent_down
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
-from pbdp.parameters import non_negative, whole
+from pbdp.parameters import non_negative, positive, whole
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.plan_file import plan_from_record
 from pbdp.planning.together.search import is_concave
 from pbdp.tables.margins import Margin, parents
 from pbdp.tables.measure import Column
+from pbdp.tables.measure_request import exactly
 from pbdp.tables.nonnegative import nonnegative_tables
 from pbdp.tables.numbers import TOUCHED, Asked, Number, touched_number
 from pbdp.tables.pairs import follows_of, numbers_with, shared_of
+from pbdp.tables.picks import reveals_a_pick
 from pbdp.tables.plan import TablePlan
+from pbdp.tables.quantiles import RankChoice, what_picks_lose
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_from_record
 from pbdp.tables.selection import Threshold
@@ -43,7 +46,6 @@ from pbdp.tables.top import (
     Choosing,
     is_right,
     pick_plan,
-    reveals_a_pick,
     scores_with,
 )
 from pbdp.tables.verify.published_file import SAME, PublishedFile, Record, keys_in, numbers_in
@@ -58,9 +60,18 @@ def plan_of(record: Record, file: PublishedFile | None) -> TablePlan:
     if query.epsilon is not None:
         raise FaultError("the query does not say which widths were found for its epsilon")
     follows = _follows(query, record)
-    numbers, threshold = _numbers(query, noise, record, follows)
+    choices = choices_from(query, noise, record)
+    numbers, threshold = _numbers(query, noise, record, follows, len(choices))
     top = top_from(query, noise, record)
-    return TablePlan(query=query, numbers=numbers, noise=noise, threshold=threshold, top=top, follows=follows)
+    return TablePlan(
+        query=query,
+        numbers=numbers,
+        noise=noise,
+        threshold=threshold,
+        top=top,
+        choices=choices,
+        follows=follows,
+    )
 
 
 def _follows(query: Query, record: Record) -> dict[str, tuple[str, str]]:
@@ -96,11 +107,11 @@ def check_laws(plan: TablePlan) -> None:
 
 
 def _numbers(
-    query: Query, noise: Plan, record: Record, follows: Collection[str]
+    query: Query, noise: Plan, record: Record, follows: Collection[str], choices: int
 ) -> tuple[tuple[Number, ...], Threshold | None]:
     """The numbers with the requirements of the plan's parts, and the threshold of the last part."""
     asked = asked_of_numbers(query, follows)
-    expected = len(asked) + (query.listed is not None) + (query.select is not None)
+    expected = len(asked) + choices + (query.listed is not None) + (query.select is not None)
     if [number.label for number in asked] != record["plan"]["numbers"] or len(noise.parts) != expected:
         raise FaultError("the plan is for other numbers than the query asks for")
     numbers = tuple(
@@ -132,17 +143,20 @@ def several_plan(query: Query, noise: Plan, record: Record) -> TablePlan:
         raise FaultError("the strategies are for other numbers than the query asks for")
     strategies = {label: _strategy(query, one, known[label], noise) for label, one in asked.items()}
     quantities = {name: asked[label].quantity for label, one in strategies.items() for name in one.parts}
+    choices = choices_from(query, noise, record)
+    chosen = {one.label for one in choices}
     if query.aggregation.touched:
-        others = [part.requirement for part in noise.parts if part.name in quantities]
+        others = [part.requirement for part in noise.parts if part.name != TOUCHED]
         quantities[TOUCHED] = touched_number(query, others).quantity
-    names = [part.name for part in noise.parts]
+    parts = [part for part in noise.parts if part.name not in chosen]
+    names = [part.name for part in parts]
     if sorted(names) != sorted(quantities) or names != record["plan"]["numbers"]:
         raise FaultError("the plan is for other numbers than the query asks for")
     numbers = tuple(
         Number(label=part.name, quantity=quantities[part.name], requirement=part.requirement)
-        for part in noise.parts
+        for part in parts
     )
-    return TablePlan(query=query, numbers=numbers, noise=noise, strategies=strategies)
+    return TablePlan(query=query, numbers=numbers, noise=noise, strategies=strategies, choices=choices)
 
 
 def _strategy(query: Query, asked: Asked, record: Record, noise: Plan) -> Strategy:
@@ -247,6 +261,50 @@ def _summed(table: Margin, common: Margin, numbers: Array) -> Array:
     return cell_sums(parents(common, table), numbers, len(common))
 
 
+# --------------------------------------------------------------------------------------------------- choices
+
+
+def coins_from(record: Record) -> Coins:
+    """The coins of a manifest, if they are some."""
+    last = whole("last", record["last"], least=0)
+    if last > 2 * MOST_GAPS:
+        raise FaultError("the coins of the picks are too many")
+    fall, stride = non_negative("fall", record["fall"]), whole("stride", record["stride"])
+    return Coins(fall=fall, stride=stride, last=last)
+
+
+def choices_from(query: Query, noise: Plan, record: Record) -> tuple[RankChoice, ...]:
+    """The choices of a query with the coins of a manifest; the counts that stand for them are the noise's."""
+    known = {
+        label: {"within": exactly(positive("within", one["within"])), "coins": coins_from(one["coins"])}
+        for label, one in record["plan"].get("choices", {}).items()
+    }
+    parts = {part.name: part for part in noise.parts}
+    labels = [label for measure in query.measures for label in measure.choice_labels(query)]
+    if labels != list(known) or not known.keys() <= parts.keys():
+        raise FaultError("the choices are others than the query asks for")
+    made = [one for measure in query.measures for one in measure.choices(query, known)]
+    return tuple(replace(one, design=number_design(parts[one.label].design)) for one in made)
+
+
+def check_choices(plan: TablePlan) -> str:
+    """Every choice is as sure as promised, and the plan pays for what it reveals."""
+    for one in plan.choices:
+        part, query, design = plan.part(one.label), plan.query, one.design
+        measure = next(own for own in query.measures if one.name in own.columns)
+        loss, picks = what_picks_lose(query, one.choice, one.table)
+        have = part.requirement
+        plain = not (design.offset or design.clamp or design.boost) and design.decoder is None
+        said = (have.sensitivity, have.releases, have.delta, str(have.neighbors), have.integer)
+        if not plain or said != (1.0, picks, query.delta, str(query.neighbors), True):
+            raise FaultError(f"the choice of {one.label} was planned for something else")
+        if design.grid.step != 1 or not reveals_a_pick(design.table_at(0.0), loss):
+            raise FaultError(f"the choice of {one.label} reveals more than the certificate allows")
+        if one.choice.confidence < measure.confidence_each(query):
+            raise FaultError(f"{one.label} is chosen less surely than promised")
+    return f"{len(plan.choices)} value{'s'[: len(plan.choices) != 1]} per group, as near as promised"
+
+
 # ------------------------------------------------------------------------------------------------ top groups
 
 
@@ -261,11 +319,7 @@ def top_from(query: Query, noise: Plan, record: Record) -> Choosing | None:
     made = scores_with(query, score_scale(plan.within, plan.asked, MOST_STEPS), number_design(part.design))
     if known["way"] == SCORES:
         return made
-    coins = known["coins"]
-    last = whole("last", coins["last"], least=0)
-    if last > 2 * MOST_GAPS:
-        raise FaultError("the coins of the picks are too many")
-    law = Coins(fall=non_negative("fall", coins["fall"]), stride=whole("stride", coins["stride"]), last=last)
+    law = coins_from(known["coins"])
     asked = replace(part.requirement, sensitivity=1.0, releases=plan.asked.picks, integer=True)
     return replace(made, scale=plan.scale, requirement=asked, coins=law)
 

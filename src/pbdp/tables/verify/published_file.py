@@ -181,6 +181,7 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
         raise FaultError(f"numbers are missing in column {', '.join(empty)}")
     values: dict[str, Column] = {label: typed(table[label].to_numpy(), labels[label]) for label in published}
     values |= _centered(plan, table, values)
+    values |= {one.name: one.places_of(_floats(table[one.name])) for one in plan.choices}
     # a mean that follows from numbers in the table is made again
     single = [one for one in plan.query.measures if all(label in values for label in plan.labels(one))]
     means = [one for one in plan.query.measures if one not in single]
@@ -189,7 +190,8 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     _compare(found, table, "does not follow from the published numbers")
     for mean in means:
         _check_derived(plan, mean, table)
-    numbers = {name: _floats(table[name]) for one in plan.query.measures for name in one.columns[:2]}
+    measured = [one for one in plan.query.measures if not one.chosen]
+    numbers = {name: _floats(table[name]) for one in measured for name in one.columns[:2]}
     for name, marks in quality_marks(plan.query, numbers).items():
         if table[name].to_pylist() != marks.tolist():
             raise FaultError(f"column {name} does not follow from the published numbers")
