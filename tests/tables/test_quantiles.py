@@ -305,9 +305,9 @@ def test_a_query_comes_back_from_its_record() -> None:
 # ------------------------------------------------------------------------------------------ what is refused
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"high": -1}, "high of median_fare must be above low, 0; got -1"),
+    ({"high": -1}, "high must be above low, 0; got -1"),
     ({"step": 0.001}, "at most 10,000 values; got 0.001, which makes 199,801. Take 0.02 or more"),
-    ({"step": 0.7}, "step of median_fare must be one that leads from low to high; got 0.7"),
+    ({"step": 0.7}, "step must be one that leads from low to high; got 0.7"),
     ({"within": "1%"}, "at_least must be given with a width in percent"),
     ({"within": "100%", "at_least": 5}, "share of the rows such as 1%"),
     ({"within": 0}, "within must be a finite number above 0"),

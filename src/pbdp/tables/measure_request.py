@@ -298,21 +298,19 @@ class MedianRequest(MeasureRequest):
     def check_grid(self) -> None:
         """Refuse bounds that are the wrong way round, and steps that do not lead from one to the other."""
         if self.low >= self.high:
-            raise InputError(f"high of {self.name}", f"above low, {self.low:g}", f"{self.high:g}")
+            raise InputError("high", f"above low, {self.low:g}", f"{self.high:g}")
         steps = (exactly(self.high) - exactly(self.low)) / exactly(self.step)
         if steps >= MOST_CANDIDATES:
             least = (self.high - self.low) / (MOST_CANDIDATES - 1)
             raise InputError(
-                f"step of {self.name}",
+                "step",
                 f"one that makes at most {MOST_CANDIDATES:,} values",
                 f"{self.step:g}, which makes {int(steps) + 1:,}",
                 f"Take {least:.2g} or more: ranks are what is promised, whatever the step.",
             )
         if steps.denominator != 1:
-            remedy = f"{(self.high - self.low) / max(round(steps), 1):.6g}, say."
-            raise InputError(
-                f"step of {self.name}", "one that leads from low to high", f"{self.step:g}", remedy
-            )
+            remedy = "The distance of the two bounds must be a whole number of steps."
+            raise InputError("step", "one that leads from low to high", f"{self.step:g}", remedy)
 
     @property
     def levels(self) -> tuple[Fraction, ...]:
@@ -326,7 +324,7 @@ class QuantileRequest(MedianRequest):
 
     kind: ClassVar[str] = "quantile"
     title: ClassVar[str] = "Quantiles"
-    leading: ClassVar[Sequence[str]] = ("column", "q", "low", "high", "step", "within")
+    leading: ClassVar[Sequence[str]] = ("column", "low", "high", "step", "q", "within")
 
     q: Levels = setting(
         LEVELS,

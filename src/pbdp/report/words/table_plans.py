@@ -185,6 +185,7 @@ def loss_line(plan: TablePlan) -> str:
 
 def _groups(query: Query) -> str:
     """How many groups there are, and by what."""
+    empty = "published too" if all(one.chosen for one in query.measures) else "published as noise around 0"
     by = f" by {', '.join(query.columns)}" if query.columns else ""
     if query.groups is None:
         which = "those" if query.listed is None else f"the top {query.listed.groups:,} of those"
@@ -198,11 +199,11 @@ def _groups(query: Query) -> str:
             for table in query.margins.tables
         ]
         agree = "" if query.add_up else "; tables need not add up"
-        return f"{', '.join(each)}; empty ones are published as noise around 0{agree}"
+        return f"{', '.join(each)}; empty ones are {empty}{agree}"
     count = len(query.groups)
     if query.listed is not None:
         return f"the top {query.listed.groups:,} of {count:,} public groups{by}"
-    return f"{count:,} public group{'s' if count > 1 else ''}{by}; empty ones are published as noise around 0"
+    return f"{count:,} public group{'s' if count > 1 else ''}{by}; empty ones are {empty}"
 
 
 def _selection(plan: TablePlan) -> list[tuple[str, str]]:
