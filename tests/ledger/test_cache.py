@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,21 @@ def test_a_cache_that_is_gone_or_broken_is_made_again(url: str, state: Path, dam
         assert ledger.dataset("visits").spent == {"renyi": 20 * KEPT}
         assert spend(ledger, 5) == b"5"
         assert ledger.verify().sound
+
+
+@pytest.mark.parametrize("name", ["dataset visits", ""])
+def test_a_cache_that_contradicts_the_log_is_made_again(url: str, state: Path, name: str) -> None:
+    with ledger_with_visits(url, limit=10**6) as ledger:
+        for number in range(KEPT):
+            spend(ledger, number)
+    with closing(sqlite3.connect(_cache(ledger, state))) as file:
+        file.execute("DELETE FROM fold WHERE name = ?", (name,))
+        file.commit()
+    for number in (5, KEPT):
+        with Ledger.open(url) as ledger:
+            assert spend(ledger, number) == str(number).encode()
+            assert ledger.dataset("visits").releases == max(number + 1, KEPT)
+            assert ledger.verify().sound
 
 
 def test_another_process_may_write_it_while_this_one_reads_on(

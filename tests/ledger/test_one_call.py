@@ -49,7 +49,14 @@ def test_a_ledger_may_be_named(url: str, here: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     "other",
-    [{"epsilon": 5.0}, {"delta": 1e-9}, {"reserve": 0.1}, {"blocks": ["a", "b"]}, {"neighbors": "replace"}],
+    [
+        {"epsilon": 5.0},
+        {"delta": 1e-9},
+        {"reserve": 0.1},
+        {"blocks": ["a", "b"]},
+        {"neighbors": "replace"},
+        {"note": "of the clinic"},
+    ],
 )
 def test_other_terms_are_refused_with_both(other: dict[str, object]) -> None:
     pbdp.budget("visits", epsilon=3, delta=1e-6)
@@ -119,7 +126,9 @@ def test_queries_of_tables_have_a_price() -> None:
 def test_everything_shows_itself_in_a_line() -> None:
     budget = pbdp.budget("visits", epsilon=3, delta=1e-6)
     plan = pbdp.plan(within=20, confidence=0.9, sensitivity=1, delta=1e-6, integer=True)
-    assert repr(budget) == "<Budget of visits: 0 % spent of epsilon 3 at delta 1e-06>"
+    assert repr(budget) == "<Budget of visits: epsilon 3 at delta 1e-06, 0 % spent>"
+    asked = budget.ask(1234, within=50, confidence=0.95, sensitivity=1, integer=True)
+    assert repr(asked).startswith(f"<Asked: {asked.value}, {asked.value - 50} to {asked.value + 50} with con")
     assert repr(budget.price(plan)).startswith("<Price of laplace: ")
-    assert repr(budget.state) == "<visits as of record 1: 0 releases>"
+    assert repr(budget.state) == "<visits as of record 2: 1 releases>"
     assert repr(budget.ledger) == f"<Ledger {budget.ledger.identity} at {budget.ledger.place}>"

@@ -374,6 +374,18 @@ def test_what_is_in_doubt_counts_as_spent_where_no_witness_saw_it(url: str, stat
         assert "all of its budget counts as spent" in " ".join(ledger.notes)
 
 
+def test_without_a_witness_all_is_in_doubt(url: str, state: Path) -> None:
+    """Whoever can write to the store could take it back first, and then break something that is repaired."""
+    _filled(url)
+    take_back(url, 3)
+    tamper(url, "UPDATE record SET answer = NULL WHERE sequence = 3")
+    shutil.rmtree(state)
+    with Ledger.repair(url) as ledger:
+        assert ledger.dataset("visits").remaining == {"renyi": 0}
+        with pytest.raises(BudgetExceededError):
+            spend(ledger, 7)
+
+
 def test_payments_that_no_witness_saw_are_in_doubt_behind_a_damaged_record(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,44 +150,23 @@ def _place(options: argparse.Namespace) -> str:
 
 
 def _create(options: argparse.Namespace) -> Outcome:
-    from pbdp.ledger import Ledger
-    from pbdp.ledger.budget import Budget
-    from pbdp.ledger.errors import DatasetExistsError, LedgerExistsError, NotALedgerError
-    from pbdp.planning.pricing import Terms
+    from pbdp.ledger.budget import budget
 
-    place = _place(options)
-    asked = {name: getattr(options, name) for name in ("epsilon", "delta", "neighbors")}
+    asked = {name: getattr(options, name) for name in ("epsilon", "delta", "neighbors", "note")}
     if options.reserve is not None:
         asked["reserve"] = options.reserve
-    asked["blocks"] = tuple(names_in(options.blocks))
-    # the budget is checked before a file is made for it
-    wanted = Terms(**asked)
-    made = None
-    try:
-        ledger = Ledger.open(place, trust=options.trust_ledger)
-    except NotALedgerError as nothing:
-        try:
-            # what a creation that was broken off left behind is taken over
-            ledger = made = Ledger.create(place, trust=options.trust_ledger)
-        except LedgerExistsError:
-            raise nothing from None
-    with ledger:
-        try:
-            budget = Budget.create(ledger, options.dataset, note=options.note, **asked)
-        except DatasetExistsError:
-            # the same again, because the first time was broken off: it is as it should be
-            budget = Budget.of(ledger, options.dataset)
-            state = budget.state
-            if (budget.terms, state.note, state.releases) != (wanted, options.note, 0):
-                raise
+    blocks, place = tuple(names_in(options.blocks)), _place(options)
+    made = budget(options.dataset, blocks=blocks, ledger=place, trust=options.trust_ledger, **asked)
+    with made.ledger as ledger:
         if options.json:
-            return Outcome(output=json_text("budget", _record(budget)), notes=ledger.notes)
-        where = f"{'New ledger' if made else 'Ledger'} {ledger.place}"
-        kept = "\nYou need its key to spend from it. Keep a copy: pbdp ledger key export." if made else ""
+            return Outcome(output=json_text("budget", _record(made)), notes=ledger.notes)
+        first = made.state.sequence == 1
+        where = f"{'New ledger' if first else 'Ledger'} {ledger.place}"
+        kept = "\nYou need its key to spend from it. Keep a copy: pbdp ledger key export." if first else ""
         return Outcome(
             output=f"{where}: {options.dataset} has epsilon {epsilon_text(options.epsilon)} at delta "
             f"{delta_text(options.delta)}.\n"
-            f"{paragraph(wanted.risk_words())}{kept}",
+            f"{paragraph(made.terms.risk_words())}{kept}",
             notes=(*ledger.notes, *filter(None, [delta_words(options.delta)])),
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -143,10 +142,9 @@ class ComparisonPlan(Reported):
         answers, sizes = self._answers(groups[0], groups[1], users)
         disjoint = self.asked.disjoint
         ready = self.noise.prepared(answers, disjoint=disjoint)
-        key = paying.get("key") or secrets.token_hex(16)
-        keyed: PayingFor = {**about(paying, self.summary()), "key": key}
+        asked = about(paying, self.summary())
         paid = budget.paid(
-            self.noise, ready.count, lambda: ready.draw(SECURE), disjoint=disjoint, again=True, **keyed
+            self.noise, ready.count, lambda: ready.draw(SECURE), disjoint=disjoint, again=True, **asked
         )
         names = ("ledger", "dataset", "key", "sequence")
         record = {name: getattr(paid.reservation, name) for name in names}

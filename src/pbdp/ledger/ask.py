@@ -21,7 +21,6 @@ before, nothing more is to be proved of privacy.
 from __future__ import annotations
 
 import json
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pbdp.digits import percent_down, percent_up, plain
 from pbdp.errors import InputError
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
+from pbdp.ledger.keys import random_bytes
 from pbdp.ledger.question import AskRequest, Question
 from pbdp.ledger.record import LONGEST_KEY
 from pbdp.ledger.request import about
@@ -69,7 +69,7 @@ class Look:
     repeated: bool = field(default=False, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Asked:
     """A published number, the interval it stands for, the looks behind it, and what they cost.
 
@@ -95,6 +95,10 @@ class Asked:
     complete: bool = True
     # what it could have cost, where looks decide that
     most: float | None = None
+
+    def __repr__(self) -> str:
+        ends = f"{plain(self.low)} to {plain(self.high)} with confidence {percent_down(self.confidence)}"
+        return f"<Asked: {plain(self.value)}, {ends}, for {percent_up(self.cost)} of the budget>"
 
     @property
     def answer(self) -> float:
@@ -270,7 +274,7 @@ def asking_of(budget: Budget, asked: AskRequest) -> Asking:
     from pbdp.ledger.scouting import Scouting
 
     rule = Averaging if asked.floor is None else Scouting
-    key = secrets.token_hex(16) if asked.key is None else asked.key
+    key = random_bytes(16).hex() if asked.key is None else asked.key
     return rule(budget=budget, question=asked, key=key)
 
 

@@ -157,10 +157,10 @@ class Budget(Reported):
     def __repr__(self) -> str:
         try:
             spent = f"{percent_up(self.spent)} spent"
-        except PbdpError:  # its ledger is closed, or cannot be read now
-            spent = "its ledger cannot be read"
+        except PbdpError:
+            spent = "what is spent cannot be read"
         given = f"epsilon {epsilon_text(self.terms.epsilon)} at delta {delta_text(self.terms.delta)}"
-        return f"<Budget of {self.dataset}: {spent} of {given}>"
+        return f"<Budget of {self.dataset}: {given}, {spent}>"
 
     @property
     def state(self) -> DatasetState:
@@ -490,6 +490,7 @@ def budget(
     reserve: float = RESERVE,
     blocks: Sequence[str] = (),
     neighbors: str = Neighbors.ADD_REMOVE,
+    note: str | None = None,
     ledger: Ledger | str | Path | None = None,
     trust: bool = False,
 ) -> Budget:
@@ -510,29 +511,30 @@ def budget(
         )
     place = os.environ.get(LEDGER_VARIABLE, DEFAULT_LEDGER) if ledger is None else ledger
     if isinstance(place, Ledger):
-        return _budget_in(place, dataset, terms)
+        return _budget_in(place, dataset, terms, note)
     opened = _opened(place, make=terms is not None, trust=trust)
     try:
-        return _budget_in(opened, dataset, terms)
+        return _budget_in(opened, dataset, terms, note)
     except BaseException:
         opened.close()
         raise
 
 
-def _budget_in(ledger: Ledger, dataset: str, terms: Terms | None) -> Budget:
+def _budget_in(ledger: Ledger, dataset: str, terms: Terms | None, note: str | None) -> Budget:
     """The dataset's budget; made with these terms if there is none, refused if it has others."""
     try:
         found = Budget.of(ledger, dataset)
     except UnknownDatasetError:
         if terms is None:
             raise
-        ledger.create_dataset(dataset, terms.limits(), terms.record(), terms.neighbors)
+        ledger.create_dataset(dataset, terms.limits(), terms.record(), terms.neighbors, note)
         return Budget(ledger=ledger, dataset=dataset, terms=terms)
-    if terms is not None and found.terms != terms:
+    before = found.state.note
+    if terms is not None and (found.terms != terms or note not in (None, before)):
         raise InputError(
             f"the budget of {dataset}",
-            f"as it was made ({_told(found.terms)})",
-            _told(terms),
+            f"as it was made ({_told(found.terms, before)})",
+            _told(terms, note),
             "A budget never changes: leave out its terms to open it. A second name for the same people would "
             "be a second budget, and what they may lose would add up.",
         )
@@ -552,9 +554,10 @@ def _opened(place: str | Path, *, make: bool, trust: bool) -> Ledger:
         return Ledger.open(place, trust=trust)
 
 
-def _told(terms: Terms) -> str:
+def _told(terms: Terms, note: str | None) -> str:
     """Terms in a few words."""
     words = [f"epsilon {epsilon_text(terms.epsilon)} at delta {delta_text(terms.delta)}", terms.neighbors]
     words += [f"reserve {terms.reserve:g}"] if terms.reserve != RESERVE else []
     words += [f"blocks {', '.join(terms.blocks)}"] if terms.blocks else []
+    words += [f"note {note!r}"] if note is not None else []
     return ", ".join(words)

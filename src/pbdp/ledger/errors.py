@@ -94,8 +94,8 @@ class RemovedLedgerError(LedgerError):
         self.ledger = ledger
         super().__init__(
             f"The ledger {ledger}, which this machine knows, is gone from {place}. Put it back from a copy: "
-            "a new one would forget what was spent. If the people in it are not asked about any more, say so "
-            "with trust=True."
+            "a new one would forget what was spent. If the people in it are not asked about any more, make a "
+            "new one (pbdp ledger create) with trust=True."
         )
 
 
@@ -233,7 +233,7 @@ class NotALedgerError(InputError):
             "ledger",
             "the place of a pbdp ledger",
             f"{place}, {found}",
-            "Make one: pbdp ledger create, or Ledger.create(place).",
+            "Make one: pbdp.budget(dataset, epsilon=..., delta=...), or pbdp ledger create.",
         )
 
 
@@ -265,7 +265,7 @@ class DatasetExistsError(InputError):
     def __init__(self, dataset: str, reason: str = "it exists and its budget cannot be changed") -> None:
         super().__init__(
             "dataset",
-            "a new name",
+            "one that has no budget yet",
             f"{dataset!r}: {reason}",
             "Open the budget that is there. A second name for the same people would be a second budget: what "
             "they may lose would add up.",

@@ -122,13 +122,13 @@ class Log:
             self.cache.begin()
             fold.look_again()
             rows = self._rows_after(fold, known)
-            while rows:
-                for row in rows:
-                    try:
-                        fold.take(Record.read(row))
-                    except BrokenRecordError as broken:
-                        raise DamagedLedgerError(self.place, f"record {row[0]} {broken}") from None
-                rows = self.store.rows(rows[-1][0] + 1) if len(rows) == MOST_ROWS else []
+            try:
+                self._take(fold, rows)
+            except DamagedLedgerError:
+                # by what the cache says, which is kept if all records say the same
+                self._take(Fold(self.ring), self.store.rows(0))
+                fold.restart()
+                self._take(fold, self.store.rows(0))
         finally:
             self.cache.end()
         head = self.head(fold)
@@ -141,6 +141,16 @@ class Log:
                 with suppress(LedgerError):
                     self._tell(fold, known)
         return fold
+
+    def _take(self, fold: Fold, rows: list[Row]) -> None:
+        """Go on by these rows, and by all after them."""
+        while rows:
+            for row in rows:
+                try:
+                    fold.take(Record.read(row))
+                except BrokenRecordError as broken:
+                    raise DamagedLedgerError(self.place, f"record {row[0]} {broken}") from None
+            rows = self.store.rows(rows[-1][0] + 1) if len(rows) == MOST_ROWS else []
 
     def _rows_after(self, fold: Fold, known: Memory | None) -> list[Row]:
         """The rows after the head, which must be there."""

@@ -14,8 +14,8 @@ This is never too little for what the witness saw: a hash fixes all records befo
 past up to the base; s - b was spent in the log since then, and w - b in what was lost. If both are more than
 nothing, prices were found as if the other had not been, do not add up, and all counts as spent.
 
-Whatever lies behind both the witness and the kept records is in doubt. Then all of every dataset counts as
-spent, as it does with the gap `all`.
+Whatever lies behind both the witness and the kept records is in doubt, and so is everything where this
+machine has no witness. Then all of every dataset counts as spent, as it does with the gap `all`.
 
 Where several machines share a ledger, each has a witness. Those that saw what was lost refuse the ledger
 until it is repaired there too, and each adds what it saw: what two of them saw is counted twice, never too
@@ -160,7 +160,8 @@ def _found(store: Store, rows: dict[int, Row], ring: Keyring, known: Memory | No
         base=base,
         dropped=len(behind),
         gone={record.content["dataset"] for record in genuine if record.kind == "dataset"},
-        certain=not behind or (known is not None and max(rows) <= known.sequence and not strange),
+        # without a witness, who knows what came after the kept records
+        certain=known is not None and (not behind or (max(rows) <= known.sequence and not strange)),
         known=known,
         contained=contained or counted,
     )

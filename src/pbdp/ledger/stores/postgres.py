@@ -13,7 +13,6 @@ transaction, at the latest after `IDLE`.
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, LiteralString
@@ -27,6 +26,7 @@ from pbdp.ledger.errors import (
     ReadOnlyLedgerError,
     UnreachableLedgerError,
 )
+from pbdp.ledger.keys import random_bytes
 from pbdp.ledger.record import Row
 from pbdp.ledger.stores.sql import APPEND, TABLE, Run, SqlStore
 
@@ -142,7 +142,7 @@ class PostgresStore(SqlStore):
 
     def replace(self, rows: Iterable[Row]) -> str:
         """A new table in the place of this one, which gets another name."""
-        old = f"record_damaged_{secrets.token_hex(4)}"
+        old = f"record_damaged_{random_bytes(4).hex()}"
 
         def put(run: Run) -> None:
             run(f"ALTER TABLE {self._schema}.record RENAME TO {old}", ())

@@ -19,7 +19,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator
@@ -38,7 +37,7 @@ from pbdp.ledger.errors import (
     UnlockableLedgerError,
     UnreachableLedgerError,
 )
-from pbdp.ledger.keys import synced
+from pbdp.ledger.keys import random_bytes, synced
 from pbdp.ledger.record import Row
 from pbdp.ledger.stores.sql import APPEND, TABLE, Run, SqlStore
 
@@ -167,7 +166,7 @@ class SqliteStore(SqlStore):
     def replace(self, rows: Iterable[Row]) -> str:
         """A new file in the place of this one, which is kept beside it."""
         fresh = self._path.with_name(f"{self._path.name}.repaired")
-        old = self._path.with_name(f"{self._path.name}.damaged-{secrets.token_hex(4)}")
+        old = self._path.with_name(f"{self._path.name}.damaged-{random_bytes(4).hex()}")
         fresh.unlink(missing_ok=True)
         with closing(SqliteStore(fresh, wait=self._wait)) as store:
             store.create(rows)
@@ -349,7 +348,7 @@ def _tried(folder: Path) -> str | None:
         lock = fcntl.F_OFD_SETLK
     except (ImportError, AttributeError):
         return None
-    name = folder / f".pbdp-locks-{secrets.token_hex(8)}"
+    name = folder / f".pbdp-locks-{random_bytes(8).hex()}"
     descriptors = []
     try:
         descriptors.append(os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
