@@ -99,7 +99,8 @@ class BoundedAggregation:
     chooses; `rows_per_group` is None where no measure counts rows. `touched` asks whom the bounds touch,
     `tables` how many people are in the groups of other tables: each says for every key which group it is in.
     Rows count where `where` is true; a name in `derived` means that expression, wherever a column is named
-    but in expressions. `grids` are the columns whose values are counted one by one.
+    but in expressions; moments are read as the times of `time_zone`. `grids`
+    are the columns whose values are counted one by one.
     """
 
     unit: str | None
@@ -115,6 +116,7 @@ class BoundedAggregation:
     tables: tuple[Index, ...] = field(default=(), compare=False)
     where: Expression | None = None
     derived: tuple[tuple[str, Expression], ...] = ()
+    time_zone: str | None = None
 
     @property
     def cutting(self) -> tuple[str, ...]:

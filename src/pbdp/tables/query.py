@@ -394,6 +394,7 @@ class Query(QueryRequest):
             along=special.engine_name(str(self.running)) if self.append_only and limit is not None else None,
             only=tuple(map(special.engine_keys, self.only)),
             where=self.condition,
+            time_zone=self.time_zone,
             derived=tuple({**self.derived, **special.derived(tables, self.derived), **own}.items()),
             tables=self._counted_apart(),
         )

@@ -6,9 +6,11 @@ Light: a command line that is refused loads nothing else. `query` says what sett
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pbdp.errors import InputError, did_you_mean, shown
 from pbdp.mechanism.neighbors import RELATION, RELATIONS, Neighbors
@@ -41,6 +43,8 @@ PRIVACY = "how private, how sure"
 USUAL_ROWS = 1 << 36
 # The unit is never assumed: a mistake there breaks the guarantee.
 NOT_SAID = ""
+# Area/City, as engines and this machine know it; their own short names differ.
+_PLACE = re.compile(r"[A-Z][A-Za-z_]+(/[A-Z][A-Za-z0-9_+-]*){1,2}")
 # What stands for a width that is to be found.
 OPEN = "?"
 # What stands for the table without columns.
@@ -132,6 +136,19 @@ def _through(name: str, value: object) -> object:
     return value
 
 
+def _zone(name: str, value: object) -> str:
+    """A time zone of the IANA database; its names are the same everywhere."""
+    how = 'Write "Europe/Paris" or "UTC".'
+    if not isinstance(value, str) or (value != "UTC" and _PLACE.fullmatch(value) is None):
+        raise InputError(name, "the name of a time zone", shown(value), how)
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        near = did_you_mean(value, available_timezones()) or how
+        raise InputError(name, "a time zone of the IANA database", shown(value), near) from None
+    return value
+
+
 _LISTED = {"type": "array", "items": {"type": "string"}}
 UNIT = Kind(check=_unit, schema={"type": ["string", "null"]})
 COLUMN = Kind(check=column_name, schema={"type": "string"})
@@ -145,6 +162,7 @@ EXPRESSIONS = Kind(
     form="expressions",
     takes="several",
 )
+ZONE = Kind(check=_zone, schema={"type": "string"})
 KEYS = Kind(check=lambda _, value: value, schema={"type": ["string", "object"]}, form="file")
 TABLES = Kind(
     check=_tables,
@@ -409,6 +427,14 @@ class QueryRequest(Request):
         default=None,
         group=GROUPS,
         metavar="NAME=EXPRESSION",
+    )
+    time_zone: str | None = setting(
+        ZONE,
+        "the zone whose days and hours conditions and derived columns see, where times have a zone: "
+        "Europe/Paris",
+        default=None,
+        group=GROUPS,
+        metavar="ZONE",
     )
     bins: Mapping[str, object] | None = setting(
         BY_COLUMN, "the bins of columns, as they may stand in by", default=None, option=False

@@ -46,7 +46,7 @@ def test_kinds_come_from_the_schema() -> None:
         "day": (pl.Date, "date"),
         "time": (pl.Datetime("us", "UTC"), "zoned"),
         "moment": (pl.Datetime("us"), "time"),
-        "clock": (pl.Time, "zoned"),
+        "clock": (pl.Time, "other"),
         "span": (pl.Duration, "other"),
         "nothing": (pl.Null, "untyped"),
         "list": (pl.List(pl.Int8), "other"),

@@ -104,7 +104,7 @@ def test_kinds_come_from_the_catalog(url: str) -> None:
         connection.execute('CREATE VIEW "My Shop".seen AS SELECT a, o FROM "My Shop"."Visits"')
     kinds = source_of(url, '"My Shop"."Visits"').kinds()
     assert "".join(kinds) == "abcdefghijklmnopqrs"
-    expected = "iiinnntttbdTZZtoioo"
+    expected = "iiinnntttbdTZotoioo"
     told = {
         "i": "integer",
         "n": "number",

@@ -34,7 +34,7 @@ from tests.java import java_home, packaged_home
 from tests.tables.engines.changes import ASKED, OTHERS, ROWS, Row
 from tests.tables.engines.holding import in_duckdb
 from tests.tables.expressions.interpreter import value_of
-from tests.tables.expressions.test_engines_agree import HELD, check_agreement
+from tests.tables.expressions.test_engines_agree import HELD, asked_of_zone, check_agreement, zoned_rows
 from tests.tables.expressions.test_engines_agree import rows as expression_rows
 from tests.tables.forms import as_arrow
 from tests.tables.random_tables import Case, Held, random_case
@@ -268,6 +268,27 @@ def test_two_executors_work_and_tasks_that_fail_halfway_are_run_again_with_the_s
     }
     assert len({executor for executor, _, _ in tasks}) == EXECUTORS
     assert found == answered(calm, case.asked)
+
+
+def test_rows_are_read_once_and_nothing_stays_behind(session: SparkSession) -> None:
+    case = visits(np.random.default_rng(5), 3000)
+    read = session.sparkContext.accumulator(0)
+
+    def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            read.add(batch.num_rows)
+            yield batch
+
+    frame = in_spark(session, case)
+    cells = np.arange(len(case.asked.keys or ()))
+    asked = replace(case.asked, touched=True, tables=(cells // 5, cells // 2))
+    expected = SparkSource(frame).aggregate(asked, CHOICE_KEY)
+    found = SparkSource(frame.mapInArrow(counted, frame.schema)).aggregate(asked, CHOICE_KEY)
+    assert touched_told(found, asked) == touched_told(expected, asked)
+    assert [one.tolist() for one in found.people_in] == [one.tolist() for one in expected.people_in]
+    assert read.value == len(case.rows)
+    assert session._jsparkSession.sharedState().cacheManager().isEmpty()
+    assert session.catalog.listTables() == []
 
 
 def test_rows_are_not_collected(session: SparkSession) -> None:
@@ -573,6 +594,30 @@ def test_expressions_are_as_everywhere(session: SparkSession) -> None:
         return SparkSource(in_spark(session, case))
 
     assert check_agreement(holding, np.random.default_rng(23), 1000 if FULL else 20) > 200
+
+
+def test_moments_are_read_in_the_zone_of_the_query_and_not_of_the_session(session: SparkSession) -> None:
+    rows = zoned_rows("Europe/Paris")
+    asked = asked_of_zone("Europe/Paris", len(rows))
+    written = [
+        "CAST(row AS BIGINT) AS row",
+        "timestamp_seconds(at) AS at",
+        "CAST(day AS DATE) AS day",
+        "hour",
+    ]
+    plain = [
+        (row["row"], row["at"] and int(row["at"].timestamp()), row["day"] and str(row["day"]), row["hour"])
+        for row in rows
+    ]
+    frame = session.createDataFrame(plain, "row int, at long, day string, hour int").selectExpr(*written)
+    usual = session.conf.get("spark.sql.session.timeZone")
+    try:
+        for own in ("America/Los_Angeles", "UTC"):
+            session.conf.set("spark.sql.session.timeZone", own)
+            check_columns(SparkSource(frame), asked)
+            assert sorted(SparkSource(frame).aggregate(asked, 1).group.tolist()) == list(range(len(rows)))
+    finally:
+        session.conf.set("spark.sql.session.timeZone", str(usual))
 
 
 def test_nested_rounding_is_answered(session: SparkSession) -> None:

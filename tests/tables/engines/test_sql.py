@@ -6,8 +6,7 @@ from pbdp.errors import InputError
 from pbdp.tables.bounded import BoundedAggregation
 from pbdp.tables.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
 from pbdp.tables.engines.interface import ColumnKind
-from pbdp.tables.engines.joined_keys import key_tables
-from pbdp.tables.engines.sql import aggregation_sql, found_kinds, name_parts
+from pbdp.tables.engines.sql import aggregation_sql, found_kinds, key_tables, name_parts
 from pbdp.tables.keys import KeyTable, key_column
 from tests.tables.engines.asking import asking, value
 

@@ -7,10 +7,13 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from zoneinfo import ZoneInfo
 
+import duckdb
 import numpy as np
 import pytest
 
+from pbdp.errors import InputError
 from pbdp.tables.bounded import BoundedAggregation
 from pbdp.tables.engines.dialects import Dialect
 from pbdp.tables.engines.interface import Source, check_columns
@@ -161,25 +164,94 @@ def test_derived_columns_are_grouped_by_and_summed_up(engine: tuple[str, Holding
     assert told == {1: (1, 1, 2.5), 2: (1, 0, 0.0), 3: (1, 1, 6.0), 4: (1, 0, 0.0)}
 
 
-@pytest.mark.parametrize("zone", [None, "UTC"])
-def test_hours_and_days_of_times(zone: str | None) -> None:
+def zoned_rows(zone: str) -> list[dict[str, Any]]:
+    """Moments, many of them near a change of the clocks, with the day and hour that they are in a zone."""
+    rng, place = np.random.default_rng(5), ZoneInfo(zone)
+    ends = [datetime.datetime(1950, 1, 1), datetime.datetime(2036, 1, 1)]
+    seconds = int((ends[1] - ends[0]).total_seconds())
+    some = [ends[0] + datetime.timedelta(seconds=int(one)) for one in rng.integers(0, seconds, 30)]
+    near = [datetime.datetime(2024, month, day) for month, day in ((3, 31), (10, 27), (7, 1), (12, 31))]
+    some += [day + datetime.timedelta(minutes=int(one)) for day in near for one in rng.integers(0, 1500, 12)]
+    moments = [one.replace(tzinfo=datetime.UTC) for one in some]
+    local = [one.astimezone(place) for one in moments]
+    told = [{"at": one, "day": own.date(), "hour": own.hour} for one, own in zip(moments, local, strict=True)]
+    return [{"row": row, **one} for row, one in enumerate([*told, {"at": None, "day": None, "hour": None}])]
+
+
+def asked_of_zone(zone: str | None, count: int) -> BoundedAggregation:
+    """The rows whose moments are read as they should be."""
+    told = "extract(hour from at) = hour and date(at) = date(day) and date(at) - day = 0 or at is null"
+    keys = crossed({"row": key_column("row", range(count))})
+    where = expression_of("where", told)
+    return BoundedAggregation(unit=None, by=("row",), keys=keys, where=where, time_zone=zone)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Paris", "America/St_Johns", "Asia/Kolkata", "UTC"])
+def test_moments_are_read_in_the_zone_that_is_named(zone: str, postgres: str) -> None:
+    import psycopg
+    import pyarrow as pa
+
+    from pbdp.tables.engines.sources import source_of
+
+    rows, name = zoned_rows(zone), f"moments of {zone}"
+    asked = asked_of_zone(zone, len(rows))
+    types = {"row": pa.int64(), "at": pa.timestamp("us", "UTC"), "day": pa.date32(), "hour": pa.int64()}
+    table = pa.table({key: pa.array([row[key] for row in rows], kind) for key, kind in types.items()})
+    with psycopg.connect(postgres) as connection:
+        connection.execute(
+            f'CREATE TABLE "{name}" (row bigint, at timestamptz, day date, hour bigint)'.encode()
+        )
+        with connection.cursor().copy(f'COPY "{name}" FROM STDIN'.encode()) as copy:
+            for row in rows:
+                copy.write_row(tuple(row.values()))
+    for source in (source_of(table), source_of(postgres, f'"{name}"')):
+        check_columns(source, asked)
+        assert sorted(source.aggregate(asked, 1).group.tolist()) == list(range(len(rows)))
+        with pytest.raises(InputError, match="time_zone"):
+            check_columns(source, replace(asked, time_zone=None))
+
+
+def test_moments_that_no_calendar_has_are_null(postgres: str) -> None:
+    import psycopg
+
+    from pbdp.tables.engines.sources import source_of
+
+    keys = crossed({"row": key_column("row", range(4))})
+    where = expression_of("where", "date(at) is null and extract(hour from at) is null")
+    asked = BoundedAggregation(unit=None, by=("row",), keys=keys, where=where, time_zone="Asia/Tokyo")
+    values = (
+        "(0, 'infinity'), (1, '-infinity'), (2, '0044-03-15 00:00:00+00 BC'), (3, '2024-01-01 00:00:00+00')"
+    )
+    with psycopg.connect(postgres) as connection:
+        connection.execute("CREATE TABLE strange (row bigint, at timestamptz)")
+        connection.execute(f"INSERT INTO strange VALUES {values}".encode())  # noqa: S608
+    dated = values.replace("-15 00:00:00+00 BC", "-15 (BC) 00:00:00+00")
+    held = duckdb.sql(f"SELECT col0 AS row, col1::TIMESTAMPTZ AS at FROM (VALUES {dated})")  # noqa: S608
+    for source in (source_of(postgres, "strange"), source_of(held)):
+        assert sorted(source.aggregate(asked, 1).group.tolist()) == [0, 1, 2]
+
+
+def test_times_without_a_zone_are_as_they_are_written() -> None:
     import polars as pl
     import pyarrow as pa
 
-    from pbdp.errors import InputError
     from pbdp.tables.engines.sources import source_of
 
     moments = [datetime.datetime(2024, 2, 29, 13, 5), datetime.datetime(1969, 12, 31, 23, 59)]
-    table = pa.table({"row": [0, 1], "at": pa.array(moments, pa.timestamp("us", zone))})
+    table = pa.table({"row": [0, 1], "at": pa.array(moments, pa.timestamp("us"))})
     keys = crossed({"row": key_column("row", [0, 1])})
     where = expression_of(
         "where", "extract(hour from at) = 13 and date(at) = date '2024-02-29' and day(at) = 29"
     )
-    asked = BoundedAggregation(unit=None, by=("row",), keys=keys, where=where)
+    asked = BoundedAggregation(unit=None, by=("row",), keys=keys, where=where, time_zone="Asia/Tokyo")
     for source in (source_of(table), source_of(pl.from_arrow(table))):
-        if zone is not None:
-            with pytest.raises(InputError, match="zoned"):
-                check_columns(source, asked)
-            continue
         check_columns(source, asked)
         assert source.aggregate(asked, 1).group.tolist() == [0]
+
+
+@pytest.mark.parametrize("zone", ["CET", "Europe/Pari", "Mars/Crater", "../etc", "Europe/Paris'", "", 3])
+def test_zones_are_named_as_everywhere(zone: Any) -> None:
+    from pbdp.tables import Count, Query
+
+    with pytest.raises(InputError, match="time_zone must be"):
+        Query(one_row_per_person=True, measures=[Count(within=5)], delta=1e-6, time_zone=zone)

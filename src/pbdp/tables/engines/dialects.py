@@ -37,8 +37,6 @@ class Dialect:
         ("date", "DATE"),
     )
     decimal: str = "."
-    # how a subquery is written that is used twice and computed once
-    kept: str = "MATERIALIZED "
 
     def name(self, identifier: str) -> str:
         """A quoted identifier."""
@@ -117,6 +115,13 @@ class Dialect:
         """A column as a date with the time of the day, null where it is none."""
         found = f"TRY_CAST({column} AS TIMESTAMP)" if held == "untyped" else column
         return f"CASE WHEN isfinite({found}) THEN {found} END"
+
+    def local(self, moment: str, zone: str) -> str:
+        """The date and the time of the day that it was in a time zone; null beyond the years that have four
+        digits.
+        """
+        first, last = (f"TIMESTAMPTZ '{day} 00:00:00+00'" for day in ("0001-01-02", "9999-12-30"))
+        return f"CASE WHEN {moment} BETWEEN {first} AND {last} THEN timezone('{zone}', {moment}) END"
 
     def date_part(self, part: str, moment: str) -> str:
         """The year, quarter, month, ISO week, day, isodow (Monday is 1) or hour."""
@@ -297,6 +302,13 @@ class _SparkDialect(Dialect):
     def moment(self, column: str, held: ColumnKind) -> str:  # noqa: ARG002
         return column
 
+    def local(self, moment: str, zone: str) -> str:
+        # by microseconds, as a cast would take the times of the session's own zone
+        first, last = (f"TIMESTAMP '{day} 00:00:00Z'" for day in ("0001-01-02", "9999-12-30"))
+        shifted = f"unix_micros(from_utc_timestamp({moment}, '{zone}'))"
+        read = f"timestampadd(MICROSECOND, {shifted}, TIMESTAMP_NTZ '1970-01-01 00:00:00')"
+        return f"CASE WHEN {moment} BETWEEN {first} AND {last} THEN {read} END"
+
     def date_part(self, part: str, moment: str) -> str:
         return f"weekday({moment}) + 1" if part == "isodow" else f"extract({part} FROM {moment})"
 
@@ -326,6 +338,5 @@ SPARK = _SparkDialect(
     engine="Spark",
     quote="`",
     divided="div",
-    kept="",
     types=(("text", "STRING"), ("integer", "BIGINT"), ("boolean", "BOOLEAN"), ("date", "DATE")),
 )

@@ -22,10 +22,11 @@ from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.dialects import DUCKDB, Dialect
 from pbdp.tables.engines.duckdb_scans import FileScan, Scan, missing_package
 from pbdp.tables.engines.interface import ColumnKind, EngineError
-from pbdp.tables.engines.joined_keys import key_arrow, key_tables
 from pbdp.tables.engines.sql import (
     aggregates_from,
     digest_sql,
+    key_arrow,
+    key_tables,
     queries_of,
     row_digest,
     unreadable_sql,
@@ -166,8 +167,8 @@ def kind_of(written: str) -> ColumnKind:
         return "integer" if decimal[1] == "0" else "number"
     if written.startswith("ENUM("):
         return "text"
-    if written.startswith(("TIMESTAMP", "TIME")):
-        return "time" if written.startswith("TIMESTAMP") and "ZONE" not in written else "zoned"
+    if written.startswith("TIMESTAMP"):
+        return "zoned" if "ZONE" in written else "time"
     return "untyped" if written == "CSV" else _KINDS.get(written, "other")
 
 

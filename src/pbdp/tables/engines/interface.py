@@ -10,7 +10,7 @@ from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.expressions.tree import Type
 
 # `untyped`: text of a CSV file, to be read as what is asked for. `number`: floats and decimals.
-# `time`: a date with the time of the day, in no time zone. `zoned`: times in one, and times without a date.
+# `time`: a date with the time of the day, in no time zone. `zoned`: moments, which a time zone makes such of.
 ColumnKind = Literal["text", "integer", "number", "boolean", "date", "time", "zoned", "untyped", "other"]
 NUMERIC: tuple[ColumnKind, ...] = ("integer", "number", "boolean", "untyped")
 # What an expression may read as what.
@@ -92,6 +92,13 @@ def check_columns(source: Source, asked: BoundedAggregation) -> None:
         raise InputError("columns", rule, ", ".join(missing), did_you_mean(missing[0], kinds))
     for expression in asked.expressions:
         for column in expression.columns():
+            if kinds[column.name] == "zoned" and column.type in ("date", "time"):
+                if asked.time_zone is not None:
+                    continue
+                remedy = 'Say whose days and hours count: time_zone="Europe/Paris".'
+                raise InputError(
+                    f"column {column.name}", "times without a zone, or in one", "times with a zone", remedy
+                )
             if kinds[column.name] not in READ_AS[column.type]:
                 rule = f"{column.type}, as an expression reads it"
                 raise InputError(f"column {column.name}", rule, kinds[column.name])

@@ -23,11 +23,12 @@ from pbdp.errors import InputError, shown
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.dialects import POSTGRES
 from pbdp.tables.engines.interface import ColumnKind, EngineError
-from pbdp.tables.engines.joined_keys import key_arrow, key_tables
 from pbdp.tables.engines.sql import (
     aggregates_from,
     digest_sql,
     found_kinds,
+    key_arrow,
+    key_tables,
     name_parts,
     queries_of,
     row_digest,
@@ -48,7 +49,7 @@ _KINDS: dict[str, ColumnKind] = {
     "numeric": "number", "float4": "number", "float8": "number",
     "text": "text", "varchar": "text", "bpchar": "text", "char": "text", "name": "text", "citext": "text",
     "bool": "boolean", "date": "date",
-    "timestamp": "time", "timestamptz": "zoned", "time": "zoned", "timetz": "zoned",
+    "timestamp": "time", "timestamptz": "zoned",
 }  # fmt: skip
 _TYPES = {"text": 'text COLLATE "C"', "integer": "bigint", "boolean": "boolean", "date": "date"}
 # Domains are followed to the type that they restrict.

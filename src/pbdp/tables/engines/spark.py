@@ -2,7 +2,8 @@
 
 The query of `pbdp.tables.engines.sql` runs over temporary views with names that nobody guesses, which are
 dropped after it. The session's settings are never changed, and the result does not depend on them: a sum that
-does not fit fails with ANSI mode and without, columns are found by place, and no time zone is involved.
+does not fit fails with ANSI mode and without, columns are found by place, and no time zone is involved
+but that of the query.
 
 **Retries.** A task that is lost is run again, perhaps in another place and with its rows in another order.
 Every row-level expression is a function of the row, the choice of a person's groups is a function of
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,10 +24,11 @@ from pbdp.errors import InputError
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.dialects import SPARK
 from pbdp.tables.engines.interface import ColumnKind, EngineError
-from pbdp.tables.engines.joined_keys import key_arrow, key_tables
 from pbdp.tables.engines.sql import (
     aggregates_from,
     digest_sql,
+    key_arrow,
+    key_tables,
     queries_of,
     row_digest,
     unreadable_sql,
@@ -47,7 +49,7 @@ _KINDS: dict[str, ColumnKind] = {
     "tinyint": "integer", "smallint": "integer", "int": "integer", "bigint": "integer",
     "float": "number", "double": "number", "decimal": "number",
     "boolean": "boolean", "date": "date",
-    "timestamp": "zoned", "timestamp_ntz": "time", "time": "zoned",
+    "timestamp": "zoned", "timestamp_ntz": "time",
     "void": "untyped",  # a column of nothing but null can be read as anything
 }  # fmt: skip
 
@@ -152,9 +154,19 @@ class SparkSource:
         keys = [
             table.arrow() if asked.keys is None else key_arrow(table, asked) for table in key_tables(asked)
         ]
-        with _views([self._data(used, asked.by), *(self._keys(table) for table in keys)]) as (data, *names):
+        with ExitStack() as stack:
+
+            def held(query: str) -> str:
+                """What is used twice is computed once, and kept by the executors until the end."""
+                frame = session.sql(query).persist()
+                stack.callback(frame.unpersist)
+                frame.count()
+                return stack.enter_context(_views([frame]))[0]
+
+            frames = [self._data(used, asked.by), *map(self._keys, keys)]
+            data, *names = stack.enter_context(_views(frames))
             queries = queries_of(
-                asked, SPARK, choice_key=choice_key, data=data, keys=names, kinds=self._kinds
+                asked, SPARK, choice_key=choice_key, data=data, keys=names, kinds=self._kinds, hold=held
             )
             tables = [session.sql(query).toArrow() for query in queries]
         return [{name: table.column(name).to_numpy() for name in table.column_names} for table in tables]

@@ -6,12 +6,14 @@
              (person, group) pairs are aggregated only once, for the groups that stay
     pairs    per person and group: n rows, and for each value column c values and their sum w
     last     per group: the capped sums over persons
-    counted  if asked whom the bounds touch, or who is in the groups of other tables: the pairs once more, by
-             person, with a bit for each bound that cuts them and for each group that they are in; and then by
-             what cut them, with the number of people for each bit
+    counted  if asked whom the bounds touch: the pairs once more, by person, with a bit for each bound that
+             cuts them, and then by what cut them
     histogram  a text of its own for each grid of values: kept rows by person, group and candidate, and by
              group and candidate what persons add
-    others   for each other table with more groups than there are bits: the pairs once more, by its groups
+    others   for each other table whose people are asked for: the pairs once more, by its groups
+
+What is used more than once, the pairs, is computed once: where an engine does not do that by itself
+(`hold`), it is held until the end.
 
 Without a unit each row is a person of its own, and the last step reads the source. The bound on groups does
 not rest on the hash: a person's kept rows have at most `groups_per_person` different (h, group), and so at
@@ -30,9 +32,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -42,9 +44,11 @@ from pbdp.noise.kernel import Index
 from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Value, ValueGrid
 from pbdp.tables.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
 from pbdp.tables.engines.interface import ColumnKind, with_derived
-from pbdp.tables.engines.joined_keys import bits_of, masks, public_tables
 from pbdp.tables.expressions.to_sql import SqlWriter
-from pbdp.tables.keys import ARRAYS, KeyColumn, KeyTable, Kind
+from pbdp.tables.keys import ARRAYS, KeyColumn, KeyTable, Kind, arrow_array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "DUCKDB",
@@ -55,6 +59,8 @@ __all__ = [
     "aggregation_sql",
     "digest_sql",
     "found_kinds",
+    "key_arrow",
+    "key_tables",
     "name_parts",
     "queries_of",
     "row_digest",
@@ -74,6 +80,35 @@ def found_kinds(asked: BoundedAggregation, kinds: Mapping[str, ColumnKind]) -> d
         if name not in public
     }
     return {name: public.get(name) or own[name] for name in asked.by}
+
+
+def public_tables(asked: BoundedAggregation) -> list[KeyTable]:
+    """The tables of keys to join; one without columns joins nothing."""
+    return [table for table in ([asked.keys] if asked.keys is not None else asked.only) if table.columns]
+
+
+def key_tables(asked: BoundedAggregation) -> tuple[KeyTable, ...]:
+    """The public tables that the query joins: the groups, or else the restrictions of single columns.
+
+    Their columns are called k0, k1, ... by their place in `asked.by`; the public groups also need the columns
+    of `key_arrow`.
+    """
+    places = {name: f"k{place}" for place, name in enumerate(asked.by)}
+    return tuple(
+        KeyTable(columns={places[name]: column for name, column in table.columns.items()})
+        for table in public_tables(asked)
+    )
+
+
+def key_arrow(table: KeyTable, asked: BoundedAggregation) -> pa.Table:
+    """A key table with the row numbers g, and for each table 1, 2, ... whose people are counted the row m1,
+    m2, ... that a group has there.
+    """
+    made = table.arrow()
+    numbers = {"g": np.arange(len(table)), **{f"m{at}": of for at, of in asked.counted_anew.items()}}
+    for name, column in numbers.items():
+        made = made.append_column(name, arrow_array(column.astype(np.int32)))
+    return made
 
 
 def aggregation_sql(
@@ -107,8 +142,12 @@ def queries_of(
     keys: Sequence[str],
     kinds: Mapping[str, ColumnKind],
     doubles: Mapping[str, str] | None = None,
+    hold: Callable[[str], str] | None = None,
 ) -> list[str]:
-    """That query, and one for each grid, with the columns g (or k0, k1, ...), b (the candidate), and n."""
+    """That query, and one for each grid, with the columns g (or k0, k1, ...), b (the candidate), and n.
+
+    `hold` computes a query once and gives the name of its result, where `WITH` does not.
+    """
     text = _Text(
         asked=asked,
         dialect=dialect,
@@ -121,8 +160,10 @@ def queries_of(
             kinds=kinds,
             column=lambda name: f"d.{dialect.name(name)}",
             doubles=doubles or {},
+            time_zone=asked.time_zone,
         ),
         doubles=doubles or {},
+        hold=hold,
     )
     return [text.query(), *map(text.histogram, asked.grids)]
 
@@ -257,6 +298,7 @@ class _Text:
     kinds: Mapping[str, ColumnKind]
     doubles: Mapping[str, str]
     writer: SqlWriter
+    hold: Callable[[str], str] | None
 
     @property
     def group(self) -> list[str]:
@@ -278,11 +320,8 @@ class _Text:
         kept = f"pairs WHERE place <= {self.most_groups}" if self.placed else "pairs"
         groups = self.last(kept, {"part": "0"} | self.numbers_of_pairs())
         others = [*([self.cut()] if asked.touched else []), *self.others(kept)]
-        made = {"pairs": pairs}
-        if asked.touched or bits_of(asked):
-            made["counted"] = self.counted()
-        steps = ", ".join(f"{name} AS {self.dialect.kept}({text})" for name, text in made.items())
-        return f"WITH {steps} {' UNION ALL '.join([groups, *others])}"
+        held = f"MATERIALIZED ({pairs})" if self.hold is None else f"(SELECT * FROM {self.hold(pairs)})"  # noqa: S608
+        return f"WITH pairs AS {held} {' UNION ALL '.join([groups, *others])}"
 
     def kept(self, source: str, columns: Sequence[str], most: int) -> str:
         """The rows in each person's first groups."""
@@ -439,21 +478,6 @@ class _Text:
         keys = ", ".join(["p", *self.group])
         return f"SELECT {', '.join([keys, *made])} FROM {source} GROUP BY {keys}"  # noqa: S608
 
-    def counted(self) -> str:
-        """By the bounds that cut them: people, and how many of them are in each group of other tables."""
-        own, by_bits = masks(self.asked), bits_of(self.asked)
-        kept = f"CASE WHEN place <= {self.most_groups} THEN t.{{0}} ELSE 0 END" if self.placed else "t.{0}"
-        each = {name: f"bit_or({kept.format(name)})" for name in own}
-        each["cut"] = f"bit_or({self.cutting()})" if self.asked.touched else "0"
-        bits = ", ".join(f"{written} AS {name}" for name, written in each.items())
-        keys = f" JOIN {self.keys[0]} AS t ON pairs.g = t.g" if own else ""
-        persons = f"SELECT {bits} FROM pairs{keys} GROUP BY p"  # noqa: S608
-        numbers = ["count(*) AS people"]
-        for at, groups in by_bits.items():
-            for m, (name, bit) in groups.items():
-                numbers.append(f"count({f'nullif({name} & {bit}, 0)' if name else '*'}) AS x{at}_{m}")
-        return f"SELECT cut, {', '.join(numbers)} FROM ({persons}) AS persons GROUP BY cut"  # noqa: S608
-
     def cutting(self) -> str:
         """The bounds that cut a pair, a bit for each; one group more stands for the bound on groups alone."""
         told = {
@@ -472,24 +496,20 @@ class _Text:
         """How many people each set of bounds cuts, in the columns of the result: the others hold nothing."""
         read = found_kinds(self.asked, self.kinds)
         none = ["CAST(0 AS BIGINT)"] if self.group == ["g"] else map(self.dialect.nothing, read.values())
-        return f"SELECT {', '.join([*none, '-1 - cut', 'people', *self._nothing()])} FROM counted"  # noqa: S608
+        persons = f"SELECT bit_or({self.cutting()}) AS cut FROM pairs GROUP BY p"  # noqa: S608
+        columns = ", ".join([*none, "-1 - cut", "count(*)", *self._nothing()])
+        return f"SELECT {columns} FROM ({persons}) AS persons GROUP BY cut"  # noqa: S608
 
     def _nothing(self) -> list[str]:
         return ["0"] * (len(self.numbers_of_pairs()) - 1)
 
     def others(self, kept: str) -> list[str]:
         """How many people are in the groups of other tables, in the same columns."""
-        by_bits, made = bits_of(self.asked), []
+        made = []
         for at in self.asked.counted_anew:
             of = f"SELECT DISTINCT kept.p AS p, t.m{at} AS m FROM (SELECT p, g FROM {kept}) AS kept "  # noqa: S608
             of += f"JOIN {self.keys[0]} AS t ON kept.g = t.g"
-            people = "count(*)"
-            if at in by_bits:
-                listed = ", ".join(f"({m})" for m in by_bits[at])
-                of = f"SELECT * FROM counted CROSS JOIN (VALUES {listed}) AS listed(m)"  # noqa: S608
-                cases = [f"WHEN {m} THEN x{at}_{m}" for m in by_bits[at]]
-                people = self.dialect.total(f"CASE m {' '.join(cases)} END")
-            columns = ", ".join(["CAST(m AS BIGINT)", str(at + 1), people, *self._nothing()])
+            columns = ", ".join(["CAST(m AS BIGINT)", str(at + 1), "count(*)", *self._nothing()])
             made.append(f"SELECT {columns} FROM ({of}) AS persons GROUP BY m")  # noqa: S608
         return made
 

@@ -39,12 +39,16 @@ _FLOORED = 18.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlWriter:
-    """Writes expressions over the columns of a table; `column` names one, `doubles` are those of `sql`."""
+    """Writes expressions over the columns of a table; `column` names one, `doubles` are those of `sql`.
+
+    Moments are read as the times of `time_zone`.
+    """
 
     dialect: Dialect
     kinds: Mapping[str, ColumnKind]
     column: Callable[[str], str]
     doubles: Mapping[str, str]
+    time_zone: str | None = None
     _names: Iterator[int] = field(default_factory=count, init=False, repr=False)
 
     def written(self, expression: Expression) -> str:
@@ -74,6 +78,8 @@ class SqlWriter:
     def leaf(self, column: Column) -> str:
         """A column as its type, null where it is no such thing."""
         name, held, dialect = self.column(column.name), self.kinds[column.name], self.dialect
+        if held == "zoned" and column.type != "any":
+            name, held = f"({dialect.local(name, str(self.time_zone))})", "time"
         match column.type:
             case "any" if held not in ("integer", "number"):
                 return name
