@@ -174,8 +174,11 @@ def zoned_rows(zone: str) -> list[dict[str, Any]]:
     some += [day + datetime.timedelta(minutes=int(one)) for day in near for one in rng.integers(0, 1500, 12)]
     moments = [one.replace(tzinfo=datetime.UTC) for one in some]
     local = [one.astimezone(place) for one in moments]
-    told = [{"at": one, "day": own.date(), "hour": own.hour} for one, own in zip(moments, local, strict=True)]
-    return [{"row": row, **one} for row, one in enumerate([*told, {"at": None, "day": None, "hour": None}])]
+    told: list[dict[str, Any]] = [
+        {"at": one, "day": own.date(), "hour": own.hour} for one, own in zip(moments, local, strict=True)
+    ]
+    told.append(dict.fromkeys(told[0]))
+    return [{"row": row, **one} for row, one in enumerate(told)]
 
 
 def asked_of_zone(zone: str | None, count: int) -> BoundedAggregation:
