@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pbdp.choosing.choose import choose
     from pbdp.choosing.plan import ChoicePlan
     from pbdp.choosing.search import plan_choice
-    from pbdp.comparing.plan import Compared, ComparisonPlan
-    from pbdp.comparing.search import compare, plan_comparison
+    from pbdp.comparing.compared import Compared
+    from pbdp.comparing.plan import ComparisonPlan, compare, plan_comparison
     from pbdp.ledger.budget import Budget, budget
     from pbdp.ledger.ledger import Ledger
     from pbdp.planning.ask import plan
@@ -48,16 +48,16 @@ __version__ = "0.1.0"
 _LATER = {
     "Budget": "pbdp.ledger.budget",
     "ChoicePlan": "pbdp.choosing.plan",
-    "Compared": "pbdp.comparing.plan",
+    "Compared": "pbdp.comparing.compared",
     "ComparisonPlan": "pbdp.comparing.plan",
     "Ledger": "pbdp.ledger.ledger",
     "Plan": "pbdp.planning.plan",
     "budget": "pbdp.ledger.budget",
     "choose": "pbdp.choosing.choose",
-    "compare": "pbdp.comparing.search",
+    "compare": "pbdp.comparing.plan",
     "plan": "pbdp.planning.ask",
     "plan_choice": "pbdp.choosing.search",
-    "plan_comparison": "pbdp.comparing.search",
+    "plan_comparison": "pbdp.comparing.plan",
 }
 
 # `pbdp.tables.Query` works without an import of its own.

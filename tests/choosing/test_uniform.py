@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from pbdp.choosing.draw import evenly_below
 from pbdp.choosing.request import Asked
 from pbdp.choosing.scores import Scale
 from pbdp.choosing.search import plan_by
-from pbdp.choosing.uniform import UniformNoise, _evenly, _last, pairs_of, wrong
+from pbdp.choosing.uniform import UniformNoise, _last, pairs_of, wrong
 from pbdp.errors import CannotCertifyError, PlanFileError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.release.keystream import InsecureTestKeystream
@@ -160,9 +161,9 @@ class _Last:
 
 
 def test_even_numbers_are_even() -> None:
-    found = _evenly(30_000, 3, InsecureTestKeystream(2).stream())
+    found = evenly_below(np.full(30_000, 3, dtype=np.uint64), InsecureTestKeystream(2).stream())
     assert float(chisquare(np.bincount(found, minlength=3)).pvalue) > 1e-4
-    assert _evenly(5, 1, InsecureTestKeystream(2).stream()).tolist() == [0] * 5
+    assert evenly_below(np.ones(5, dtype=np.uint64), InsecureTestKeystream(2).stream()).tolist() == [0] * 5
 
 
 def test_records_are_not_believed() -> None:

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from pbdp.checks import Check
-from pbdp.comparing.file import from_record
-from pbdp.comparing.plan import ComparisonPlan
-from pbdp.comparing.search import plan_comparison
+from pbdp.comparing.plan import ComparisonPlan, from_record, plan_comparison
 from pbdp.errors import PlanFileError
 from pbdp.ledger import Ledger
 from pbdp.ledger.budget import Budget

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pbdp.comparing.plan import Compared, ComparisonPlan
-from pbdp.comparing.search import plan_comparison
+from pbdp.comparing.compared import Compared
+from pbdp.comparing.plan import ComparisonPlan, plan_comparison
 from pbdp.errors import InputError, PlanFileError
 
 RATES: dict[str, Any] = {"users": (100, 200), "rate": 0.2, "wider": 0.2}

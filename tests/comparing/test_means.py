@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from pbdp.comparing.means import Means
-from pbdp.comparing.plan import ComparisonPlan
-from pbdp.comparing.search import plan_comparison
+from pbdp.comparing.plan import ComparisonPlan, plan_comparison
 from pbdp.errors import InputError
 from pbdp.mechanism.neighbors import Neighbors
 from tests.effort import cases
@@ -123,7 +122,7 @@ def test_upper_bounds_of_variances_are_above_them() -> None:
         assert min(squares) > 0.5 * (40 - 38) ** 2 / 2 + 0.5 * 16.4**2
 
 
-def test_power_and_p_values() -> None:
+def test_power_is_how_often_a_difference_is_found() -> None:
     plan = plan_comparison(users=(4000, 4000), bounds=(0, 99), spread=12, lift=1.0, power=0.8)
     assert 0.8 <= plan.power(50.5, 49.5) <= 0.803
     assert plan.power(49.5, 49.5) == pytest.approx(0.05, abs=0.005)

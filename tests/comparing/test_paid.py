@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pbdp.comparing.plan import ComparisonPlan
-from pbdp.comparing.search import plan_comparison
+from pbdp.comparing.plan import ComparisonPlan, plan_comparison
 from pbdp.errors import InputError
 from pbdp.ledger import Ledger
 from pbdp.ledger.budget import Budget
@@ -54,5 +53,5 @@ def test_means_are_paid_for_as_one_release(budget: Budget) -> None:
     assert 0 < spent < 1
     assert plan.paid(budget, groups, key="hours") == first
     assert budget.spent == spent
-    assert first.published.paid is not None
-    assert first.published.paid["dataset"] == "signups"
+    assert first.paid is not None
+    assert first.paid["dataset"] == "signups"

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from pbdp.comparing.plan import ComparisonPlan
-from pbdp.comparing.search import plan_comparison
+from pbdp.comparing.plan import ComparisonPlan, plan_comparison
 
 TRIALS, COMPARED = 2_000, 4_000
 RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.99)

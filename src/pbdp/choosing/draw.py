@@ -10,14 +10,15 @@ mechanism adds up all weights and takes the first option whose sum is above a ra
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pbdp.mechanism.weights import BITS
 from pbdp.noise.kernel import Index
-from pbdp.release.keystream import SLACK, WORD, Keystream, Stream
+from pbdp.release.keystream import SLACK, Keystream, Stream
 
 if TYPE_CHECKING:
     from pbdp.choosing.permute_and_flip import Coins
@@ -25,94 +26,96 @@ if TYPE_CHECKING:
 # Bits that are looked at first, and those after them.
 _FIRST = 8
 _REST = BITS - _FIRST
-# Options are counted in rows of so many.
-_ROW = 1 << 10
+_BYTE, _WORD = np.dtype(np.uint8), np.dtype("<u8")
+# Rows are drawn so many scores at a time, for memory.
+_AT_ONCE = 1 << 21
 # Sums of weights are kept in two parts, the lower of so many bits.
 _LOW_BITS = 31
 _LOW = 2**_LOW_BITS - 1
 # Below every score, and without a chance.
 _TAKEN = np.int64(-(2**62))
 
-Bits = npt.NDArray[np.uint8]
-Words = npt.NDArray[np.uint64]
-Mask = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.unsignedinteger]
 
 
 def chosen(steps: Index, top: int, coins: Coins, keystream: Keystream) -> Index:
     """The places of the options that are chosen, one after the other; the last one left is no choice."""
-    drawing = _Drawing(steps, coins, keystream.stream())
-    return np.array([drawing.take() for _ in range(top)], dtype=np.int64)
+    stream, left = keystream.stream(), steps.copy()
+    return _one_by_one(left, top, lambda: int(_flipped(left[None], coins.weights, stream)[0]))
+
+
+def chosen_by_row(scores: Index, coins: Coins, keystream: Keystream) -> Index:
+    """The place of the option that is chosen in each row of `scores`: one pick for each of many groups."""
+    groups, options = scores.shape
+    stream, rows = keystream.stream(), max(_AT_ONCE // options, 1)
+    picked = [_flipped(scores[at : at + rows], coins.weights, stream) for at in range(0, groups, rows)]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *picked])
 
 
 def weighed(steps: Index, top: int, coins: Coins, keystream: Keystream) -> Index:
-    """The same by the exponential mechanism: each with a chance in proportion to its weight."""
-    drawing = _Drawing(steps, coins, keystream.stream())
-    return np.array([drawing.take_weighed(coins.weights) for _ in range(top)], dtype=np.int64)
+    """As `chosen`, by the exponential mechanism: each with a chance in proportion to its weight."""
+    stream, left = keystream.stream(), steps.copy()
+    return _one_by_one(left, top, lambda: _by_weight(left, coins.weights, stream))
 
 
-class _Drawing:
-    """Scores of which some are taken, the coins in two parts, and a source of random bits."""
+def evenly_below(counts: npt.NDArray[np.uint64], stream: Stream) -> Index:
+    """A whole number below each count, evenly: numbers beyond the last multiple of it are drawn again.
 
-    def __init__(self, steps: Index, coins: Coins, stream: Stream) -> None:
-        rows = -(-len(steps) // _ROW)
-        # up to a whole number of rows nobody is there
-        self.steps: Index = np.full(rows * _ROW, _TAKEN)
-        self.steps[: len(steps)] = steps
-        self.open: Mask = np.arange(rows * _ROW) < len(steps)
-        weights = coins.weights
-        # a coin that always shows heads has 2^62: the last of the first parts, and all of what follows it
-        first = np.minimum(weights >> _REST, 2**_FIRST - 1)
-        self.first: Bits = first.astype(np.uint8)
-        self.rest: Words = (weights - (first << _REST)).astype(np.uint64)
-        self.stream = stream
+    Which are drawn again is a matter of luck alone.
+    """
+    # 2^64 mod count, without 2^64
+    beyond = (np.uint64(2**64 - 1) % counts + np.uint64(1)) % counts
+    found = _random(stream, len(counts), _WORD)
+    while len(again := np.flatnonzero(found > np.uint64(2**64 - 1) - beyond)):
+        found[again] = _random(stream, len(again), _WORD)
+    return np.asarray(found % counts, dtype=np.int64)
 
-    def take(self) -> int:
-        """Choose one, and take it away."""
-        gaps = self.steps.max() - self.steps
-        bits = self._random(len(gaps), 1, np.uint8)
-        # beyond the last coin all are the same
-        needed = self.first.take(gaps, mode="clip")
-        heads: Mask = bits < needed
-        tied = np.flatnonzero(bits == needed)
-        more = self._random(len(tied), WORD, np.dtype("<u8")) >> np.uint64(64 - _REST)
-        heads[tied] = more < self.rest.take(gaps[tied], mode="clip")
-        heads &= self.open
-        return self._taken(self._any(heads))
 
-    def take_weighed(self, weights: Index) -> int:
-        """Choose one by its weight, and take it away: the first whose running sum is above a random number.
+def _one_by_one(left: Index, top: int, pick: Callable[[], int]) -> Index:
+    """The places of so many picks, each of which is taken away from what is left."""
+    places = np.zeros(top, dtype=np.int64)
+    for number in range(top):
+        places[number] = place = pick()
+        left[place] = _TAKEN
+    return places
 
-        Sums have more than 64 bits, so they are in two parts, the lower one of 31 bits.
-        """
-        each = np.where(self.open, weights.take(self.steps.max() - self.steps, mode="clip"), 0)
-        low = np.cumsum(each & _LOW)
-        high, low = np.cumsum(each >> _LOW_BITS) + (low >> _LOW_BITS), low & _LOW
-        number = self._below(int(high[-1]) << _LOW_BITS | int(low[-1]), words=2)
-        above, rest = number >> _LOW_BITS, number & _LOW
-        return self._taken(int(np.argmax((high > above) | (high == above) & (low > rest))))
 
-    def _taken(self, place: int) -> int:
-        self.steps[place], self.open[place] = _TAKEN, False
-        return place
+def _flipped(scores: Index, weights: Index, stream: Stream) -> Index:
+    """One option of each row, by permute and flip; those that were taken have no coin."""
+    gaps = (scores.max(axis=1, keepdims=True) - scores).ravel()
+    # a coin that always shows heads has 2^62: the last of the first parts, and all of what follows it
+    first = np.minimum(weights >> _REST, 2**_FIRST - 1)
+    rest = (weights - (first << _REST)).astype(np.uint64)
+    # beyond the last coin all are the same
+    needed = first.astype(np.uint8).take(gaps, mode="clip")
+    bits = _random(stream, len(gaps), _BYTE)
+    heads = bits < needed
+    tied = np.flatnonzero(bits == needed)
+    more = _random(stream, len(tied), _WORD) >> np.uint64(64 - _REST)
+    heads[tied] = more < rest.take(gaps[tied], mode="clip")
+    heads &= scores.ravel() != _TAKEN
+    running = np.cumsum(heads.reshape(scores.shape), axis=1, dtype=np.int32)
+    which = evenly_below(running[:, -1].astype(np.uint64), stream)
+    return np.asarray((running <= which[:, None]).sum(axis=1), dtype=np.int64)
 
-    def _any(self, heads: Mask) -> int:
-        """One of them, each with the same chance."""
-        rows = heads.reshape(-1, _ROW).sum(axis=1)
-        before = np.cumsum(rows)
-        number = self._below(int(before[-1]))
-        row = int(np.searchsorted(before, number, side="right"))
-        inside = number - int(before[row] - rows[row])
-        return row * _ROW + int(np.flatnonzero(heads[row * _ROW : (row + 1) * _ROW])[inside])
 
-    def _below(self, count: int, words: int = 1) -> int:
-        """A whole number below `count`, evenly: numbers beyond the last multiple of it are drawn again."""
-        limit = 2 ** (64 * words) - 2 ** (64 * words) % count
-        while True:
-            number = int.from_bytes(self._random(words, WORD, np.dtype("<u8")).tobytes(), "little")
-            if number < limit:
-                return number % count
+def _by_weight(left: Index, weights: Index, stream: Stream) -> int:
+    """The first option whose running sum of weights is above a random number below the last.
 
-    def _random(self, count: int, size: int, kind: npt.DTypeLike) -> npt.NDArray[np.unsignedinteger]:
-        buffer = bytearray(count * size + SLACK)
-        self.stream.fill(buffer, memoryview(bytes(count * size)))
-        return np.frombuffer(buffer, dtype=kind, count=count)
+    Sums have more than 64 bits, so they are in two parts, the lower one of 31 bits.
+    """
+    each = np.where(left == _TAKEN, 0, weights.take(left.max() - left, mode="clip"))
+    low = np.cumsum(each & _LOW)
+    high, low = np.cumsum(each >> _LOW_BITS) + (low >> _LOW_BITS), low & _LOW
+    count = int(high[-1]) << _LOW_BITS | int(low[-1])
+    number = limit = 2**128 - 2**128 % count
+    while number >= limit:
+        number = int.from_bytes(_random(stream, 2, _WORD).tobytes(), "little")
+    above, rest = (number := number % count) >> _LOW_BITS, number & _LOW
+    return int(np.argmax((high > above) | (high == above) & (low > rest)))
+
+
+def _random(stream: Stream, count: int, kind: np.dtype[Any]) -> Numbers:
+    buffer = bytearray(count * kind.itemsize + SLACK)
+    stream.fill(buffer, memoryview(bytes(count * kind.itemsize)))
+    return np.frombuffer(buffer, dtype=kind, count=count)

@@ -67,7 +67,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from pbdp.choosing.draw_rows import chosen_by_row
+from pbdp.choosing.draw import chosen_by_row
 from pbdp.choosing.permute_and_flip import Coins, best_stride, coins_for
 from pbdp.errors import CannotCertifyError
 from pbdp.noise.kernel import Array, Index

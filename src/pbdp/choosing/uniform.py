@@ -77,8 +77,8 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from pbdp.choosing.draw import evenly_below
 from pbdp.choosing.law import HOLDS, Chances, CheckingCode, Law, gaps_shown
 from pbdp.choosing.request import Asked
 from pbdp.choosing.scores import Scale, score_scale
@@ -87,7 +87,7 @@ from pbdp.mechanism.weights import BITS, TOTAL, WeightTable
 from pbdp.noise.kernel import Array, Index
 from pbdp.parameters import positive, whole
 from pbdp.planning.pricing.priced import Claim
-from pbdp.release.keystream import SLACK, WORD, Keystream, Stream
+from pbdp.release.keystream import Keystream
 from pbdp.release.sampler import alias_table
 
 # The table ends where the ideal law has this share of its largest weight: weights are whole numbers.
@@ -209,7 +209,7 @@ class UniformNoise(Law):
 
     def places(self, steps: Index, asked: Asked, scale: Scale, keystream: Keystream) -> Index:  # noqa: ARG002 - steps are enough
         width = self.width(keystream)
-        noisy = steps + _evenly(len(steps), width + 1, keystream.stream())
+        noisy = steps + evenly_below(np.full(len(steps), width + 1, dtype=np.uint64), keystream.stream())
         # sorting takes a time that the order tells, which is paid for
         return np.argsort(-noisy, kind="stable")[: asked.top]
 
@@ -312,22 +312,6 @@ def _last(options: int, fall: float) -> int | None:
         low, high = (middle, high) if weight(middle) > math.log(_END) else (low, middle)
     last = math.ceil(high)
     return last if last <= MOST_WIDTHS else None
-
-
-def _evenly(count: int, values: int, stream: Stream) -> Index:
-    """So many of 0 to values - 1, each as likely: words beyond the last multiple are drawn again."""
-    limit = 2**64 - 2**64 % values
-    found = _words(count, stream)
-    # which are drawn again is a matter of luck alone
-    while len(again := np.flatnonzero(found > np.uint64(limit - 1))):
-        found[again] = _words(len(again), stream)
-    return (found % np.uint64(values)).astype(np.int64)
-
-
-def _words(count: int, stream: Stream) -> npt.NDArray[np.uint64]:
-    buffer = bytearray(count * WORD + SLACK)
-    stream.fill(buffer, memoryview(bytes(count * WORD)))
-    return np.frombuffer(buffer, dtype="<u8", count=count).copy()
 
 
 def _down(weight: int) -> float:

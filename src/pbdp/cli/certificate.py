@@ -102,7 +102,7 @@ def _statement(options: argparse.Namespace) -> Statement:
 
         return of_choice(plan_from_record(record, path.name), path.name)
     if kind == "pbdp-comparison":
-        from pbdp.comparing.file import from_record
+        from pbdp.comparing.plan import from_record
         from pbdp.report.certificates.comparison import of_comparison
 
         return of_comparison(*from_record(record, path.name), path.name)

@@ -19,7 +19,8 @@ from pbdp.paying import BUDGET, PayingFor, Payment
 from pbdp.settings import add_options, option_of
 
 if TYPE_CHECKING:
-    from pbdp.comparing.plan import Compared, ComparisonPlan
+    from pbdp.comparing.compared import Compared
+    from pbdp.comparing.plan import ComparisonPlan
 
 EXAMPLES = """examples:
   pbdp compare --users 100000,100000 --rate 5% --wider 5%
@@ -75,12 +76,12 @@ def run(options: argparse.Namespace) -> Outcome:
         if options.input is not None:
             groups = _groups(options, means=asked.bounds is not None)
 
-        from pbdp.comparing.search import comparison_of
+        from pbdp.comparing.plan import comparison_of
 
         sizes = asked.users if groups is None else (len(groups[0]), len(groups[1]))
         plan, users = comparison_of(asked.comparison(sizes)), asked.users
     else:
-        from pbdp.comparing.file import read
+        from pbdp.comparing.plan import read
 
         plan, users = read(file)[0], _users(options)
         if options.input is not None:
@@ -92,9 +93,7 @@ def run(options: argparse.Namespace) -> Outcome:
     with _opened(target, options.force) as written:
         found, cost, notes = _published(plan, groups, users, paying, options)
         if written is not None:
-            from pbdp.comparing.file import content
-
-            written.write(content(found.plan, found.published))
+            written.write(found.plan.content(found))
     if picture is not None:
         found.plot(picture)
     return _said(found, cost, options, notes)
@@ -198,7 +197,7 @@ def _published(
     with Ledger.open(options.ledger, trust=options.trust_ledger) as ledger:
         budget = Budget.of(ledger, options.dataset)
         found = plan.paid(budget, groups, users=users, **paying)
-        key = (found.published.paid or {}).get("key")
+        key = (found.paid or {}).get("key")
         cost = {"spent": budget.spent, "key": key}
         spent = f"{percent_up(budget.spent)} of the budget of {budget.dataset} is spent now."
         return found, cost, (f"{spent} Request key: {key}", *ledger.notes)
@@ -219,7 +218,7 @@ def _said(
     shown = found.counts if plan.asked.counted else [f"{level:.6g}" for level in found.levels]
     numbers = " ".join(map(str, shown))
     if options.input is not None:
-        first, second = found.published.users
+        first, second = found.sizes
         notes = (f"Public: the groups have {first:,} and {second:,} people.", *notes)
     lines = [numbers, f"{words[0].upper()}{words[1:]}", f"{found.cost()}."]
     return Outcome(
@@ -234,10 +233,8 @@ def _planned(
 ) -> Outcome:
     """What a plan promises."""
     if target is not None:
-        from pbdp.comparing.file import content
-
         with new_file(target, options.force) as file:
-            file.write(content(plan, None))
+            file.write(plan.content())
     if picture is not None:
         plan.plot(picture)
     if options.json:

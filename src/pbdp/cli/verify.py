@@ -146,15 +146,15 @@ def _release(options: argparse.Namespace) -> Verified:
 
 def _comparison(options: argparse.Namespace) -> Verified:
     from pbdp.checks import Verified
-    from pbdp.comparing.file import read
+    from pbdp.comparing.plan import read
     from pbdp.ledger import Ledger
     from pbdp.report.certificates.comparison import verify_comparison
 
-    plan, published = read(options.manifest)
-    if options.ledger is not None and published is None:
+    plan, found = read(options.manifest)
+    if options.ledger is not None and found is None:
         raise _nothing_to_find()
     with nullcontext() if options.ledger is None else Ledger.open(options.ledger) as ledger:
-        checks = verify_comparison(plan, published, ledger)
+        checks = verify_comparison(plan, found, ledger)
     return Verified.of(plan, checks)
 
 

@@ -6,11 +6,10 @@ Two arms of an experiment, two groups of people, or two periods. Nobody is in bo
 
 from __future__ import annotations
 
-import datetime
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pbdp.comparing.request import ComparisonRequest, Pair
@@ -38,24 +37,6 @@ class Interval(NamedTuple):
     estimate: float
     low: float
     high: float
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
-    """What was published: noisy numbers, and how many people of each group they are about.
-
-    `paid` names the record of a ledger, never its place.
-    """
-
-    numbers: tuple[int, ...]
-    users: Pair
-    paid: Mapping[str, Any] | None = field(default=None, compare=False)
-    insecure_test_seed: int | None = None
-    created: str = field(default_factory=_now, compare=False)
 
 
 class Experiment(ComparisonRequest, ABC, Generic[Analyzed]):
@@ -108,9 +89,32 @@ class Experiment(ComparisonRequest, ABC, Generic[Analyzed]):
     def unit(self) -> float:
         """The step of published numbers."""
 
+    @property
     @abstractmethod
+    def spreads(self) -> tuple[float, float]:
+        """About the standard deviations of what people of both groups say."""
+
+    @property
+    @abstractmethod
+    def change(self) -> float:
+        """By how much one person changes all published numbers, added up."""
+
     def guess(self) -> float:
         """About the loss that it takes, as if sampling and noise were normal."""
+        # of ratios on logarithms
+        levels = self.planned if self.measure == "ratio" else (1.0, 1.0)
+        weights = [1 / (n * level) for n, level in zip(self.users, levels, strict=True)]
+        parts = zip(self.users, weights, self.spreads, strict=True)
+        sampling = sum(n * (weight * spread) ** 2 for n, weight, spread in parts)
+        if self.wider is not None:
+            room = self.wider * (2 + self.wider) * sampling
+        else:
+            first, second = self.planned
+            apart = first - second if self.measure == "difference" else math.log(first / second)
+            needed = NormalDist().inv_cdf(1 - self.missed / 2) + NormalDist().inv_cdf(self.power or 0.5)
+            room = max((apart / max(needed, 0.1)) ** 2 - sampling, 1e-4 * sampling)
+        # Laplace noise has twice the square of its scale for a variance
+        return self.change * math.hypot(*weights) * math.sqrt(2 / room)
 
     @abstractmethod
     def design(self, loss: float) -> AnyDesign:
@@ -150,7 +154,7 @@ class Experiment(ComparisonRequest, ABC, Generic[Analyzed]):
 
     @abstractmethod
     def width(self, analysis: Analyzed) -> float:
-        """Half the width of the interval, as planned; of a ratio on logarithms, about."""
+        """Half the width of the interval, as planned; of a ratio r that of r/(1 + r)."""
 
     def widening(self, analysis: Analyzed) -> float:
         """By what share intervals are wider than those without noise, as planned."""
@@ -168,12 +172,8 @@ class Experiment(ComparisonRequest, ABC, Generic[Analyzed]):
         return self.widening(analysis) - (self.wider or 0.0)
 
     @abstractmethod
-    def interval(self, analysis: Analyzed, published: Published) -> Interval:
-        """What published numbers say."""
-
-    def p_value(self, analysis: Analyzed, published: Published) -> float | None:  # noqa: ARG002
-        """How often a difference so large comes about where there is none; None where that is not known."""
-        return None
+    def interval(self, analysis: Analyzed, numbers: tuple[int, ...], users: Pair) -> Interval:
+        """What published numbers of groups of these sizes say."""
 
     # --------------------------------------------------------------------------------------- data and words
 

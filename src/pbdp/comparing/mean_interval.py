@@ -115,21 +115,6 @@ class MarginOfError:
         rounding = (self.step * (1 + weights[1] * users[1]) + self.unit * sum(weights)) / 2
         return float(np.min(total / slopes)) + rounding
 
-    def chance(self, numbers: Sequence[float], users: Pair, off: float, missed: float) -> float:
-        """How often two means with no difference are so far apart, or further."""
-        if self.guaranteed:
-
-            def short(missed: float) -> float:
-                if missed >= 1:
-                    return -1.0
-                return self.of(self.squares(numbers, users, missed), users, 1.0, missed) - off
-
-            return least_enough(short, missed)
-        weights = 1 / users[0], 1 / users[1]
-        values, masses = self._law(weights)
-        spread = self._spread(self.squares(numbers, users, missed), users, weights, missed)
-        return float(masses @ _outside(values, off, spread))
-
     def beyond(self, apart: float, margin: float, spread: float, users: Pair) -> float:
         """How often the estimate of means so far apart is not within the margin of 0, for normal numbers."""
         values, masses = self._law((1 / users[0], 1 / users[1]))

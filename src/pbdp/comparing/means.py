@@ -23,13 +23,12 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from pbdp.comparing.data import numbers_of
-from pbdp.comparing.experiment import Experiment, Interval, Published, check_loss
+from pbdp.comparing.experiment import Experiment, Interval, check_loss
 from pbdp.comparing.mean_interval import MarginOfError, ratio_ends
 from pbdp.comparing.request import Pair
 from pbdp.digits import percent_down, plain
@@ -50,8 +49,6 @@ _NOT_PROVED = (
 )
 # What one person changes the two sums of a group by, added up, as a share of H; proved above.
 _CHANGED = {Neighbors.ADD_REMOVE: Fraction(3, 2), Neighbors.REPLACE: Fraction(2)}
-# p-values are no smaller.
-_LEAST = 1e-9
 # A person's change is about so many steps of the published sums: more for a large loss, as tables stay short.
 _MOST_STEPS, _LEAST_STEPS, _STEPS_PER_LOSS = 512, 64, 8192
 
@@ -135,16 +132,13 @@ class Means(Experiment[MarginOfError]):
         steps = min(max(_STEPS_PER_LOSS * self.guess(), _LEAST_STEPS), _MOST_STEPS)
         return max(math.floor(math.log2(self.changed / steps)), 0)
 
-    def guess(self) -> float:
-        square = self.spread**2 * sum(1 / n for n in self.users)
-        if self.wider is not None:
-            room = self.wider * (2 + self.wider) * square
-        else:
-            needed = NormalDist().inv_cdf(1 - self.missed / 2) + NormalDist().inv_cdf(self.power or 0.5)
-            room = max((self.lift / max(needed, 0.1)) ** 2 - square, 1e-4 * square)
-        # Laplace noise has twice the square of its scale for a variance
-        scale = math.sqrt(room / (2 * sum(1 / n**2 for n in self.users)))
-        return self.changed * self.fixed.step / scale
+    @property
+    def spreads(self) -> tuple[float, float]:
+        return self.spread, self.spread
+
+    @property
+    def change(self) -> float:
+        return self.changed * self.fixed.step
 
     def design(self, loss: float) -> ProductLaplace:
         check_loss(loss)
@@ -178,7 +172,7 @@ class Means(Experiment[MarginOfError]):
         if self.measure == "difference":
             return self._planned_margin(analysis, 1.0)
         first, second = self.planned
-        return self._planned_margin(analysis, first / second) / first
+        return self._planned_margin(analysis, first / second) * second / (first + second) ** 2
 
     def power_at(self, analysis: MarginOfError, first: float, second: float) -> float:
         margin = self._planned_margin(analysis, 1.0)
@@ -193,8 +187,7 @@ class Means(Experiment[MarginOfError]):
         squares = analysis.squares(numbers, self.users, self.missed)
         return analysis.of(squares, self.users, ratio, self.missed)
 
-    def interval(self, analysis: MarginOfError, published: Published) -> Interval:
-        numbers, users = published.numbers, published.users
+    def interval(self, analysis: MarginOfError, numbers: tuple[int, ...], users: Pair) -> Interval:
         first, second = self._means(numbers, users)
         squares = analysis.squares(numbers, users, self.missed)
 
@@ -208,12 +201,6 @@ class Means(Experiment[MarginOfError]):
             estimate = first / second if second > 0 else math.inf
             low, high = ratio_ends(first, second, margin)
         return Interval(levels=(first, second), estimate=estimate, low=low, high=high)
-
-    def p_value(self, analysis: MarginOfError, published: Published) -> float:
-        numbers, users = published.numbers, published.users
-        first, second = self._means(numbers, users)
-        found = analysis.chance(numbers, users, abs(first - second), self.missed)
-        return min(max(found, _LEAST), 1.0)
 
     def _means(self, numbers: Sequence[float], users: Pair) -> tuple[float, float]:
         first, second = (

@@ -1,4 +1,10 @@
-"""The plan of a comparison: its noise, the analysis that goes with it, and what published numbers say."""
+"""The plan of a comparison: of all noise that gives the analysis what it needs, that of least epsilon.
+
+A file holds the plan, and what was published with it, if anything. The noise and the analysis follow from
+what is asked and from the loss of a number; they are made and certified again when the file is read, and what
+the file claims has to agree. It holds nothing of the data but what is published, and not where a ledger is
+kept.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +15,41 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from pbdp import __version__
+from pbdp.comparing.compared import Compared
 from pbdp.comparing.count_laws import variance_of
-from pbdp.comparing.experiment import Experiment, Interval, Published
-from pbdp.comparing.mean_interval import MarginOfError
-from pbdp.comparing.rate_interval import Analysis
-from pbdp.comparing.request import Measure, Pair, checked_users
+from pbdp.comparing.experiment import Experiment
+from pbdp.comparing.means import Means
+from pbdp.comparing.rates import Rates
+from pbdp.comparing.request import CompareRequest, ComparisonRequest, Pair, checked_users
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
-from pbdp.errors import ContradictionError, InputError, PlanFileError, unchangeable
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PlanFileError, unchangeable
+from pbdp.json_records import (
+    EDITED,
+    SAME,
+    VERSION,
+    broken_refused,
+    check_claims,
+    file_content,
+    of_format,
+    record_in,
+    write,
+)
 from pbdp.ledger.request import about
-from pbdp.parameters import finite, with_words
+from pbdp.parameters import finite, positive, with_words
 from pbdp.paying import MEANING, PayingFor
 from pbdp.planning.plan import Plan
 from pbdp.release.keystream import SECURE
 from pbdp.reported import Reported
+from pbdp.root_finding import least_enough
+from pbdp.settings import takes
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
+
+FORMAT = "pbdp-comparison"
+# The search ends this near to the least loss, or where power, or such a part of `wider`, is exceeded by less.
+_CLOSE = _SPARE = 1e-3
 
 
 @unchangeable("A plan", "What it promises follows from what it is: make another plan.")
@@ -43,10 +68,9 @@ class ComparisonPlan(Reported):
         return self.asked.noise(self.loss)
 
     @cached_property
-    def analysis(self) -> Analysis | MarginOfError:
+    def analysis(self) -> Any:
         """The analysis that goes with the noise: of counts, or of means."""
-        made: Analysis | MarginOfError = self.asked.at(self.loss)
-        return made
+        return self.asked.at(self.loss)
 
     @property
     def epsilon(self) -> float:
@@ -176,18 +200,15 @@ class ComparisonPlan(Reported):
     def _found(
         self,
         drawn: Sequence[Any],
-        users: Pair,
+        sizes: Pair,
         *,
         paid: Mapping[str, Any] | None = None,
         insecure_test_seed: int | None = None,
     ) -> Compared:
-        entry = Published(
-            numbers=tuple(int(number) for number in drawn),
-            users=users,
-            paid=paid,
-            insecure_test_seed=insecure_test_seed,
+        counts = tuple(int(number) for number in drawn)
+        return Compared(
+            plan=self, counts=counts, sizes=sizes, paid=paid, insecure_test_seed=insecure_test_seed
         )
-        return Compared(plan=self, published=entry)
 
     # -------------------------------------------------------------------------------------------- in words
 
@@ -229,14 +250,39 @@ class ComparisonPlan(Reported):
             "noise": noise,
         }
 
-    def save(self, path: Path | str) -> None:
+    def claims(self) -> dict[str, Any]:
+        """The request, and what is claimed of the noise for it."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "asked": self.asked.record(),
+            "loss": self.loss,
+            "noise": self.asked.noise_record(self.loss),
+            "wider": self.wider,
+        }
+
+    def content(self, found: Compared | None = None) -> bytes:
+        """The bytes of the file of the plan, and of what was `found` with it."""
+        published = (
+            None
+            if found is None
+            else {
+                "numbers": list(found.counts),
+                "users": list(found.sizes),
+                "created": found.created,
+                "ledger": None if found.paid is None else dict(found.paid),
+                "insecure_test_seed": found.insecure_test_seed,
+            }
+        )
+        record = {"format": FORMAT, "version": VERSION, "pbdp": __version__, **self.claims()}
+        return file_content(record | {"published": published})
+
+    def save(self, path: Path | str, found: Compared | None = None) -> None:
         """Write the plan as JSON.
 
-        `path` names the file.
+        `path` names the file; what was `found` with the plan stands in it too.
         """
-        from pbdp.comparing.file import save
-
-        save(self, None, path)
+        write("comparison file", path, self.content(found))
 
     @classmethod
     def load(cls, path: Path | str) -> ComparisonPlan:
@@ -244,152 +290,93 @@ class ComparisonPlan(Reported):
 
         `path` names the file.
         """
-        from pbdp.comparing.file import read
-
         return read(path)[0]
 
 
-@unchangeable("A comparison", "It says what was published.")
-@dataclass(frozen=True, kw_only=True, repr=False)  # no slots: what is said is found once
-class Compared(Reported):
-    """Published numbers and what they say: `estimate` is a difference of rates or means, or their ratio.
+# ------------------------------------------------------------------------------------------------- files
 
-    `low <= truth <= high` holds with `confidence`, sampling and noise together. `p_value` is, for means, how
-    often so large a difference comes about where there is none. `users` is what privacy cost in people: with
-    so many fewer in each group, and no noise, the interval would be as narrow.
+
+def read(path: Path | str) -> tuple[ComparisonPlan, Compared | None]:
+    """The plan in a file, its noise certified again, and what was published with it."""
+    return from_record(record_in("comparison file", path, FORMAT), str(path))
+
+
+def from_record(given: object, name: str) -> tuple[ComparisonPlan, Compared | None]:
+    """The same of what was read."""
+    record = of_format(given, FORMAT, name)
+    with broken_refused(name):
+        asked = experiment_of(ComparisonRequest.read(record["asked"]))
+        plan = ComparisonPlan(asked=asked, loss=positive("loss", record["loss"]))
+        check_claims(plan.claims(), record, "comparison")
+        if asked.short(plan.loss) > SAME:
+            raise PlanFileError(
+                name, "one whose noise gives what the analysis needs", "one with more", EDITED
+            )
+        published = record["published"]
+        return plan, None if published is None else _published(published, plan)
+
+
+def _published(entry: Mapping[str, Any], plan: ComparisonPlan) -> Compared:
+    numbers, paid = entry["numbers"], entry["ledger"]
+    if len(numbers) != plan.asked.count or not all(type(number) is int for number in numbers):
+        raise TypeError("numbers")
+    if paid is not None and not (
+        all(isinstance(paid[name], str) for name in ("ledger", "dataset", "key"))
+        and type(paid["sequence"]) is int
+        and all(isinstance(block, str) for block in paid["blocks"] or [])
+    ):
+        raise TypeError("ledger")
+    return Compared(
+        plan=plan,
+        counts=tuple(numbers),
+        sizes=checked_users(entry["users"], least=1),
+        created=str(entry["created"]),
+        paid=paid,
+        insecure_test_seed=entry["insecure_test_seed"],
+    )
+
+
+# ---------------------------------------------------------------------------------------------- planning
+
+
+def experiment_of(asked: ComparisonRequest) -> Experiment[Any]:
+    """The kind of comparison that is asked for: of rates, or of means."""
+    kind: type[Experiment[Any]] = Rates if asked.rate is not None else Means
+    return kind(**asked.given())
+
+
+def comparison_of(asked: ComparisonRequest) -> ComparisonPlan:
+    """The noise with the least epsilon for comparing two arms, groups or periods.
+
+    Say what the analysis needs: intervals at most `wider` than without privacy (0.05 for 5 %), or `power` to
+    find a `lift`. To compare how many say yes, give their `rate`; to compare means, `bounds` and `spread`.
     """
-
-    plan: ComparisonPlan
-    published: Published
-
-    @cached_property
-    def interval(self) -> Interval:
-        """What the published numbers say."""
-        return self.plan.asked.interval(self.plan.analysis, self.published)
-
-    @property
-    def none(self) -> float:
-        """What the estimate would be if there were no difference: 0, or a ratio of 1."""
-        return 0.0 if self.measure == "difference" else 1.0
-
-    @property
-    def estimate(self) -> float:
-        """The first group's rate or mean minus the second's, or divided by it."""
-        return self.interval.estimate
-
-    @property
-    def low(self) -> float:
-        """The lower end of the interval."""
-        return self.interval.low
-
-    @property
-    def high(self) -> float:
-        """The upper end of the interval; infinite for a ratio that may be anything above."""
-        return self.interval.high
-
-    @cached_property
-    def p_value(self) -> float | None:
-        """Of means how often a difference so large comes about where there is none; None for rates."""
-        return self.plan.asked.p_value(self.plan.analysis, self.published)
-
-    @property
-    def levels(self) -> tuple[float, float]:
-        """The published rates or means of the two groups."""
-        return self.interval.levels
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """The published numbers: counts, or the sums of means."""
-        return self.published.numbers
-
-    @property
-    def decided(self) -> bool:
-        """Whether a difference was found: "no difference" is not between the ends of the interval."""
-        return not self.low < self.none < self.high
-
-    @property
-    def confidence(self) -> float:
-        """That of the interval."""
-        return self.plan.confidence
-
-    @property
-    def users(self) -> Pair:
-        """What privacy cost in people of each group."""
-        return self.plan.users
-
-    @property
-    def measure(self) -> Measure:
-        """A difference, or a ratio."""
-        return self.plan.asked.measure
-
-    @property
-    def insecure_test_seed(self) -> int | None:
-        """The seed of noise that protects nobody; None for noise that was drawn securely."""
-        return self.published.insecure_test_seed
-
-    def describe(self) -> str:
-        """In words."""
-        return f"{self.summary()}. {self.cost()}"
-
-    def summary(self) -> str:
-        """What was found, in a sentence."""
-        first, second = (f"{level:.4g}" for level in self.levels)
-        verdict = "a difference is found" if self.decided else "no difference is found"
-        rare = "" if self.p_value is None else f", p-value {rounded_up(self.p_value, 2)}"
-        return (
-            f"{self.plan.asked.kind} {first} and {second}: {self.measure} {self.estimate:.4g}, from "
-            f"{self.low:.4g} to {self.high:.4g} with confidence {percent_down(self.confidence)}; "
-            f"{verdict}{rare}"
+    made = experiment_of(asked)
+    if made.power is not None and (best := made.power_at(made.without, *made.planned)) <= made.power:
+        raise CannotCertifyError(
+            f"Without any noise the power is {percent_down(best)}. Take larger groups, or look for a "
+            "larger lift."
         )
-
-    def cost(self) -> str:
-        """What privacy cost in people."""
-        first, second = self.users
-        smaller = "without noise, groups smaller by that would have done"
-        return f"Privacy cost {first:,} and {second:,} people: {smaller}"
-
-    def __repr__(self) -> str:
-        return f"<Compared: {self.summary()}>"
-
-    def record(self) -> dict[str, object]:
-        """For programs."""
-        return {
-            "counts": list(self.counts),
-            "levels": [_finite(level) for level in self.levels],
-            "estimate": _finite(self.estimate),
-            "low": self.low,
-            "high": _finite(self.high),
-            "confidence": self.confidence,
-            "p_value": self.p_value,
-            "decided": self.decided,
-            "users": list(self.users),
-            "measure": self.measure,
-            "insecure_test_seed": self.insecure_test_seed,
-        }
-
-    def save(self, path: Path | str) -> None:
-        """Write what was published, and the plan, as a file that others can check.
-
-        `path` names the file.
-        """
-        from pbdp.comparing.file import save
-
-        save(self.plan, self.published, path)
-
-    @classmethod
-    def load(cls, path: Path | str) -> Compared:
-        """Read what was published; everything it says is computed again.
-
-        `path` names the file.
-        """
-        from pbdp.comparing.file import read
-
-        plan, published = read(path)
-        if published is None:
-            raise PlanFileError(str(path), "a comparison with published numbers", "a plan alone")
-        return cls(plan=plan, published=published)
+    spare = _SPARE * (made.wider or 1.0)
+    return ComparisonPlan(asked=made, loss=least_enough(made.short, made.guess(), close=_CLOSE, spare=spare))
 
 
-def _finite(number: float) -> float | None:
-    """A number for JSON, which knows no infinity."""
-    return number if math.isfinite(number) else None
+plan_comparison = takes(ComparisonRequest)(comparison_of)
+
+
+def compared_of(asked: CompareRequest) -> Compared:
+    """Compare two groups at once: plan the noise, publish, analyze; see `plan_comparison`.
+
+    Nothing counts what is spent: `Budget` does.
+    """
+    sizes, groups = asked.users, (asked.first, asked.second)
+    if sizes is None:
+        if not all(hasattr(group, "__len__") for group in groups):
+            raise ContradictionError(
+                "users", "given with counts", "nothing", "How many people has each group?"
+            )
+        sizes = (len(asked.first), len(asked.second))  # type: ignore[arg-type]
+    return comparison_of(asked.comparison(sizes)).compare(*groups)
+
+
+compare = takes(CompareRequest)(compared_of)

@@ -87,11 +87,11 @@ class Analysis:
         return low, 1 / high if high > 0 else math.inf
 
     def width(self, first: float, second: float) -> float:
-        """Half the width of the interval, of a ratio on logarithms."""
+        """Half the width of the interval; of a ratio r that of r/(1 + r), which always has ends."""
         low, high = self.interval(first, second)
-        if self.measure == "difference":
-            return (high - low) / 2
-        return math.log(high / low) / 2 if 0 < low <= high < math.inf else math.inf
+        if self.measure == "ratio":
+            low, high = low / (1 + low), 1 - 1 / (1 + high)
+        return (high - low) / 2
 
     def power(self, first: float, second: float) -> float:
         """How often the interval leaves "no difference" out at these rates, rounded down."""

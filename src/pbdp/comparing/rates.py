@@ -14,12 +14,11 @@ import math
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Rational, Real
-from statistics import NormalDist
 from typing import Any
 
 from pbdp.comparing.count_laws import variance_of
 from pbdp.comparing.data import counted_yes
-from pbdp.comparing.experiment import Experiment, Interval, Published, check_loss
+from pbdp.comparing.experiment import Experiment, Interval, check_loss
 from pbdp.comparing.rate_interval import Analysis
 from pbdp.comparing.request import Pair
 from pbdp.digits import percent_down, plain
@@ -44,6 +43,7 @@ class Rates(Experiment[Analysis]):
     counted = True
     moved = 1
     unit = 1.0
+    change = 1.0
     rate: float
 
     def agree(self) -> None:
@@ -58,17 +58,10 @@ class Rates(Experiment[Analysis]):
 
     # ------------------------------------------------------------------------------------------- the noise
 
-    def guess(self) -> float:
-        scales = self.planned if self.measure == "ratio" else (1.0, 1.0)
-        parts = list(zip(self.users, self.planned, scales, strict=True))
-        sampling = sum(p * (1 - p) / n / scale**2 for n, p, scale in parts)
-        each = sum(1 / (n * scale) ** 2 for n, _, scale in parts)
-        if self.wider is not None:
-            return _loss_of(self.wider * (2 + self.wider) * sampling / each)
-        first, second = self.planned
-        apart = first - second if self.measure == "difference" else math.log(first / second)
-        needed = NormalDist().inv_cdf(1 - self.missed / 2) + NormalDist().inv_cdf(self.power or 0.5)
-        return _loss_of(max(((apart / max(needed, 0.1)) ** 2 - sampling) / each, 1e-3))
+    @property
+    def spreads(self) -> tuple[float, float]:
+        first, second = (math.sqrt(rate * (1 - rate)) for rate in self.planned)
+        return first, second
 
     def design(self, loss: float) -> Design:
         check_loss(loss)
@@ -107,12 +100,12 @@ class Rates(Experiment[Analysis]):
     def power_at(self, analysis: Analysis, first: float, second: float) -> float:
         return analysis.power(first, second)
 
-    def interval(self, analysis: Analysis, published: Published) -> Interval:
-        if published.users != self.users:
-            analysis = replace(self, users=published.users).analyzed(analysis.noise)
-        first, second = published.numbers
+    def interval(self, analysis: Analysis, numbers: tuple[int, ...], users: Pair) -> Interval:
+        if users != self.users:
+            analysis = replace(self, users=users).analyzed(analysis.noise)
+        first, second = numbers
         low, high = analysis.interval(first, second)
-        levels = first / published.users[0], second / published.users[1]
+        levels = first / users[0], second / users[1]
         return Interval(levels=levels, estimate=analysis.estimate(first, second), low=low, high=high)
 
     # --------------------------------------------------------------------------------------- data and words
@@ -154,9 +147,3 @@ def _clamped(count: Any, size: int) -> Any:
     if not is_number or (not isinstance(count, Rational) and math.isnan(count)):
         return count
     return min(max(count, 0), size)
-
-
-def _loss_of(variance: float) -> float:
-    """Of Laplace noise on whole numbers: its variance is 2a/(1 - a)², a = e^-loss."""
-    # the smaller root of a² v - 2a(v + 1) + v = 0
-    return -math.log(variance / (variance + 1 + math.sqrt(2 * variance + 1)))

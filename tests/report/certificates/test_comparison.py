@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pbdp.comparing.plan import ComparisonPlan
-from pbdp.comparing.search import plan_comparison
+from pbdp.comparing.plan import ComparisonPlan, plan_comparison
 from pbdp.report.certificates.checker import data_text
 from pbdp.report.certificates.comparison import of_comparison, verify_comparison
 from pbdp.report.certificates.html_page import certificate_page
@@ -41,7 +40,7 @@ def test_the_noise_of_means_has_lines_of_its_own(tmp_path: Path) -> None:
 def test_pages_say_what_was_found_and_what_must_be_true() -> None:
     plan = plan_comparison(**SMALL)
     first = plan.compare(40, 30)
-    page = certificate_page(of_comparison(plan, first.published, "march.json"))
+    page = certificate_page(of_comparison(plan, first, "march.json"))
     for words in (
         "Rates ",
         "independently of each other",
@@ -52,7 +51,7 @@ def test_pages_say_what_was_found_and_what_must_be_true() -> None:
     rng = np.random.default_rng(1)
     means = plan_comparison(**MEANS, guaranteed=True)
     said = means.compare(rng.uniform(0, 10, 400), rng.uniform(0, 10, 500))
-    page = certificate_page(of_comparison(means, said.published, "means.json"))
+    page = certificate_page(of_comparison(means, said, "means.json"))
     for words in ("Numbers were clamped into 0 to 10", "any law within the bounds", "Means "):
         assert words in page
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pbdp.comparing.plan import ComparisonPlan
-from pbdp.comparing.search import plan_comparison
+from pbdp.comparing.plan import ComparisonPlan, plan_comparison
 from pbdp.report.pictures.comparison_figure import compared_figure, plan_figure
 
 SMALL: dict[str, Any] = {"users": (400, 300), "rate": 0.2}

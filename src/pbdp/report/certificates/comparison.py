@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbdp.checks import Check, FaultError, UnknownError, checked
-from pbdp.comparing.experiment import Published
-from pbdp.comparing.plan import Compared, ComparisonPlan
+from pbdp.comparing.compared import Compared
+from pbdp.comparing.plan import ComparisonPlan
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
 from pbdp.json_records import digest
 from pbdp.planning.pricing import Terms
@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
 
 
-def of_comparison(plan: ComparisonPlan, published: Published | None, name: str) -> Statement:
+def of_comparison(plan: ComparisonPlan, found: Compared | None, name: str) -> Statement:
     """The certificate of a plan that compares, or of what was published with it."""
     asked, noise = plan.asked, plan.noise
-    found = None if published is None else Compared(plan=plan, published=published)
-    paid = None if published is None else published.paid
+    paid = None if found is None else found.paid
     lines, data = lines_for(noise) or ("", None)
     groups = "People may be in both groups." if asked.in_both else "Nobody is in both groups."
     conditions = [
@@ -45,8 +44,8 @@ def of_comparison(plan: ComparisonPlan, published: Published | None, name: str) 
         DRAWN,
     ]
     source = [("Plan", digest([asked.record(), plan.loss])[:32])]
-    if published is not None:
-        source.insert(0, ("Published", published.created))
+    if found is not None:
+        source.insert(0, ("Published", found.created))
     source += paid_from(paid)
     return Statement(
         subject="Comparison",
@@ -94,7 +93,7 @@ def _figures(plan: ComparisonPlan) -> Facts:
 
 
 def verify_comparison(
-    plan: ComparisonPlan, published: Published | None, ledger: Ledger | None = None
+    plan: ComparisonPlan, found: Compared | None, ledger: Ledger | None = None
 ) -> tuple[Check, ...]:
     """What became of every claim; the noise was certified again when the file was read."""
     checks = [
@@ -105,11 +104,10 @@ def verify_comparison(
         ),
         checked("intervals", lambda: _intervals(plan)),
     ]
-    if published is None:
+    if found is None:
         return tuple(checks)
-    found = Compared(plan=plan, published=published)
     checks.append(Check(name="found", holds=True, words=f"{found.summary()}; computed again"))
-    checks.append(checked("ledger", lambda: _payment(plan, published, ledger)))
+    checks.append(checked("ledger", lambda: _payment(found, ledger)))
     if found.insecure_test_seed is not None:
         words = "The noise came from a test seed: nothing is protected. Never publish these numbers."
         checks.append(Check(name="noise", holds=False, words=words))
@@ -122,12 +120,12 @@ def _intervals(plan: ComparisonPlan) -> str:
     return plan.asked.promise()
 
 
-def _payment(plan: ComparisonPlan, entry: Published, ledger: Ledger | None) -> str:
-    paid = entry.paid
+def _payment(found: Compared, ledger: Ledger | None) -> str:
+    paid = found.paid
 
     def plan_id(terms: Terms, blocks: tuple[str, ...]) -> str:
-        return terms.plan_id(plan.noise, blocks)
+        return terms.plan_id(found.plan.noise, blocks)
 
-    if answer_paid_for(paid, ledger, plan_id) != list(entry.numbers):
+    if answer_paid_for(paid, ledger, plan_id) != list(found.counts):
         raise FaultError("the ledger stored other numbers")
     return paid_words(paid)

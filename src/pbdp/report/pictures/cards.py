@@ -18,7 +18,8 @@ from pbdp.report.pictures.svg import Bar, bars, card, columns, dots
 
 if TYPE_CHECKING:
     from pbdp.choosing.plan import ChoicePlan
-    from pbdp.comparing.plan import Compared, ComparisonPlan
+    from pbdp.comparing.compared import Compared
+    from pbdp.comparing.plan import ComparisonPlan
     from pbdp.ledger.budget import Budget
     from pbdp.local import Estimate, LocalPlan
     from pbdp.tables.plan import TablePlan

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.comparing.plan import Compared, ComparisonPlan
+from pbdp.comparing.compared import Compared
+from pbdp.comparing.plan import ComparisonPlan
 from pbdp.digits import percent_down, percent_up, rounded_up
 from pbdp.report.pictures.canvas import COLORS, DASHES, new_figure
 
@@ -67,7 +68,7 @@ def _power(panel: Axes, plan: ComparisonPlan) -> None:
 
 def _widths(panel: Axes, plan: ComparisonPlan) -> None:
     noisy, clear = half_widths(plan)
-    unit = "of the ratio, on logarithms" if plan.asked.measure == "ratio" else "of the difference"
+    unit = "of the ratio r, as r / (1 + r)" if plan.asked.measure == "ratio" else "of the difference"
     panel.set(title=f"Intervals {unit}: plus and minus")
     rows = [(WITH, noisy, COLORS[0]), (WITHOUT, clear, "0.7")]
     for place, (_, width, color) in enumerate(rows):
@@ -102,8 +103,7 @@ def compared_figure(found: Compared) -> Figure:
     panel.set(ylim=(1.7, -0.7), xlabel=f"{found.measure} of the two {found.plan.asked.kind}")
     first, second = (f"{level:.4g}" for level in found.levels)
     verdict = "a difference is found" if found.decided else "no difference is found"
-    rare = "" if found.p_value is None else f", p-value {rounded_up(found.p_value, 2)}"
-    figure.suptitle(f"{first} and {second}: {verdict}{rare}")
+    figure.suptitle(f"{first} and {second}: {verdict}")
     return figure
 
 
