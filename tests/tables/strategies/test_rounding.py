@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pbdp.tables.strategies.rounding import below, rounded, two_way
+from pbdp.tables.strategies.rounding import below, rounded
 
 RNG = np.random.default_rng(5)
 
@@ -32,23 +32,6 @@ def test_none_of_the_parts_is_favored() -> None:
     ]
     share = np.mean(np.array(more) - np.arange(1, 91)[:, None] // 3, axis=0)
     assert np.ptp(share) < 0.1
-
-
-@pytest.mark.parametrize("parts", [1, 1024])
-def test_two_way_tables_add_up_both_ways(parts: int) -> None:
-    for _ in range(100):
-        high, wide = RNG.integers(1, 8, 2)
-        values = RNG.integers(-50 * parts, 50 * parts, (high, wide))
-        total = np.array([RNG.integers(-100, 100)])
-        rows = below(total, np.zeros(high, dtype=int), RNG.integers(-9, 9, high))
-        columns = below(total, np.zeros(wide, dtype=int), RNG.integers(-9, 9, wide))
-        found = two_way(rows, columns, values, parts)
-        assert found.sum(axis=1).tolist() == rows.tolist()
-        assert found.sum(axis=0).tolist() == columns.tolist()
-        v = values / parts
-        lacking = (rows - v.sum(axis=1))[:, None] / wide + (columns - v.sum(axis=0))[None, :] / high
-        exact = v + lacking - (total[0] - v.sum()) / (high * wide)
-        assert np.all(np.abs(found - exact) < 1)
 
 
 def test_halves_are_rounded_up() -> None:

@@ -43,13 +43,14 @@ with |G(E)| where cells may move either way.
 Everything is one release of rounded Gaussian noise by that length (`strategy`). Which weights are good:
 `residual_weights`.
 
-**Error.** (1) is a weighted sum of independent noises (`joint`), rounded (`rounding`, or `cumulative`).
+**Error.** (1) is a weighted sum of independent noises (`joint`). Numbers are whole as differences of rounded
+sums (`cumulative`), or as they are, where noise is too narrow for that.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any, ClassVar
@@ -66,10 +67,10 @@ from pbdp.tables.strategies.joint import (
     sigma_of,
 )
 from pbdp.tables.strategies.residual_weights import MOST_KEYS, Axes, Columns, subsets
-from pbdp.tables.strategies.rounding import below, in_64_bits, rounded, two_way
+from pbdp.tables.strategies.rounding import in_64_bits, rounded
 from pbdp.tables.strategies.strategy import Change, Designs, Record
 
-# Numbers that cannot be whole are multiples of one over this.
+# Numbers that are not whole are multiples of one over this.
 FINE = 1 << 20
 
 
@@ -164,22 +165,16 @@ class Residual(JointStrategy):
 
     def tables(self, rows: Mapping[str, Index]) -> list[Array | Index]:
         residuals = self._residuals_of(rows[self.label])
-        order = self.margins.chain
         tables = [self._axes(at) for at in range(len(self.margins))]
         if self.cumulative:
             whole = whole_numbers(self._cumulative_of(residuals))
             return [self._listed(at, whole[columns]) for at, columns in enumerate(tables)]
-        found = self._margins_of(residuals)
-        if order is not None:
-            return self._nested(order, found)
-        if len(self.margins.lengths) == 2:
-            return self._two_way(tables, found)
-        exact = _added_up(found)
+        exact = _added_up(self._margins_of(residuals))
         return [self._listed(at, exact[columns]) / FINE for at, columns in enumerate(tables)]
 
     @property
     def is_whole(self) -> bool:
-        return self.cumulative or self.margins.chain is not None or len(self.margins.lengths) == 2
+        return self.cumulative
 
     def _residuals_of(self, rows: Index) -> dict[Columns, tuple[Any, int]]:
         """The residuals with noise, times their weights and their numbers of keys, in parts of `FINE`."""
@@ -247,32 +242,6 @@ class Residual(JointStrategy):
         flat[margin.of_cell] = numbers.ravel()[places]
         return flat
 
-    def _nested(self, order: Sequence[int], found: Mapping[Columns, Index]) -> list[Array | Index]:
-        made: dict[int, Index] = {}
-        above: int | None = None
-        for at in order:
-            own = self._listed(at, found[self._axes(at)])
-            if above is None:
-                made[at] = rounded(own, FINE)
-            else:
-                coarse, fine = self.margins.tables[above], self.margins.tables[at]
-                inside = np.zeros(len(fine), dtype=np.int64)
-                inside[fine.of_cell] = coarse.of_cell
-                made[at] = below(made[above], inside, own, FINE)
-            above = at
-        return [made[at] for at in range(len(self.margins))]
-
-    def _two_way(self, tables: Sequence[Columns], found: Mapping[Columns, Index]) -> list[Array | Index]:
-        none, both = frozenset[int](), frozenset({0, 1})
-        total = rounded(found[none].reshape(1), FINE)
-        made: dict[Columns, Index] = {none: total}
-        for i in (0, 1):
-            one = found[frozenset({i})]
-            made[frozenset({i})] = below(total, np.zeros(len(one), dtype=np.int64), one, FINE)
-        if both in found:
-            made[both] = two_way(made[frozenset({0})], made[frozenset({1})], found[both], FINE)
-        return [self._listed(at, made[columns]) for at, columns in enumerate(tables)]
-
     # ---- how near
 
     def factor(self, columns: Columns) -> float:
@@ -286,10 +255,9 @@ class Residual(JointStrategy):
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
         margin, columns = self.margins.tables[table], self._axes(table)
         if self.cumulative:
-            width = self._half_width(designs[self.label], columns, confidence) - 0.5
+            found = float(math.ceil(self._half_width(designs[self.label], columns, confidence) - 0.5))
         else:
-            width = self._width(designs[self.label], columns, confidence) + self._moved(columns)
-        found = float(math.ceil(width)) if self.is_whole else width
+            found = self._width(designs[self.label], columns, confidence) + self._moved(columns)
         return np.asarray(found + float(self.change.lost) * margin.sizes)
 
     def _width(self, design: Design, columns: Columns, confidence: float) -> float:
@@ -344,7 +312,7 @@ class Residual(JointStrategy):
         width -= float(self.change.lost) * float(self.margins.tables[table].sizes.max())
         if self.cumulative:
             return max(math.floor(width), 0) + 0.5
-        return max((math.floor(width) if self.is_whole else width) - self._moved(self._axes(table)), 1e-9)
+        return max(width - self._moved(self._axes(table)), 1e-9)
 
     def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
         columns, far = self._axes(table), self._half_width if self.cumulative else self._width
@@ -362,29 +330,8 @@ class Residual(JointStrategy):
         return [lengths[i] - 1 if self._is_short(columns, i) else lengths[i] for i in columns]
 
     def _moved(self, columns: Columns) -> float:
-        """How far rounding may have moved the exact value of a number, before it is rounded itself."""
-        lengths, fine = self.margins.lengths, 2.0 ** len(columns) / FINE
-        if not self.is_whole:
-            return _moved_by_filling(columns, lengths) / FINE
-        if self.margins.chain is None:
-            # the total is off by 1/2, rows and columns by less than 1 more than what they got of that
-            rows, wide = lengths
-            each = (1 + 0.5 / rows) / wide + (1 + 0.5 / wide) / rows + 0.5 / (rows * wide)
-            shares = {0: 0.0, 1: 0.5 / min(lengths), 2: each}
-            return shares[len(columns)] + 2 * fine
-        moved, off = 0.0, 0.0
-        before: Columns | None = None
-        for at in self.margins.chain:
-            own = self._axes(at)
-            if before is None:
-                moved, off = fine, 0.5 + fine
-            else:
-                moved = off / math.prod(lengths[i] for i in own - before) + 2 * fine
-                off = 1 + moved
-            if own == columns:
-                return moved
-            before = own
-        raise AssertionError("a table of the chain")
+        """How far a number may be from its exact value, as numbers are made to add up."""
+        return _moved_by_filling(columns, self.margins.lengths) / FINE
 
     def record(self) -> Record:
         names = self.margins.columns

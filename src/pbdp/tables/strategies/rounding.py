@@ -4,12 +4,6 @@
 whole number P. Each gets (P - sum)/n more, and the results r_i are rounded down, but for as many of those
 with a fraction as P still lacks: the sum of the r_i is P, so these are fewer than n, and at least none. Which
 of them are rounded up turns with P, so that none is favored.
-
-**Two-way tables.** Rows add up to R_i and columns to C_j, whole numbers with the same sum. v_ij plus what
-rows and columns lack, (R_i - v_i.)/J + (C_j - v_.j)/I - (P - v..)/(I·J), has these sums. Rounding it down
-leaves fractions whose row and column sums are whole; a network of unit capacities from rows to columns has
-them as a flow, hence also a whole one (Ford and Fulkerson): which entries are rounded up. That is
-controlled rounding (Cox 1987).
 """
 
 from __future__ import annotations
@@ -57,37 +51,3 @@ def below(groups: Index, of_group: Index, values: Index, parts: int = 1) -> Inde
     rank = np.empty(len(values), dtype=np.int64)
     rank[first] = np.arange(len(values)) - starts[of_group[first]]
     return np.asarray(whole + (rank < up))
-
-
-def two_way(rows: Index, columns: Index, values: Index, parts: int = 1) -> Index:
-    """Whole numbers of a table next to those given (in `parts`-ths), adding up to these rows and columns."""
-    high, wide = values.shape
-    lacking_rows = rows * parts - values.sum(axis=1)
-    lacking_columns = columns * parts - values.sum(axis=0)
-    lacking = int(rows.sum()) * parts - int(values.sum())
-    unit = parts * high * wide
-    exact = values * (high * wide) + lacking_rows[:, None] * high + lacking_columns[None, :] * wide - lacking
-    whole, rest = exact // unit, exact % unit
-    up_in_row, up_in_column = rows - whole.sum(axis=1), columns - whole.sum(axis=0)
-    return np.asarray(whole + _chosen(rest > 0, up_in_row, up_in_column))
-
-
-def _chosen(free: np.ndarray[tuple[int, int], np.dtype[np.bool]], in_row: Index, in_column: Index) -> Index:
-    """So many of the free entries of every row and column."""
-    from scipy import sparse
-    from scipy.sparse.csgraph import maximum_flow
-
-    high, wide = free.shape
-    row, column = np.nonzero(free)
-    source, sink = high + wide, high + wide + 1
-    starts = np.concatenate([np.full(high, source), row, high + np.arange(wide)])
-    ends = np.concatenate([np.arange(high), high + column, np.full(wide, sink)])
-    capacity = np.concatenate([in_row, np.ones(len(row), dtype=np.int64), in_column]).astype(np.int32)
-    network = sparse.csr_array((capacity, (starts, ends)), shape=(sink + 1, sink + 1))
-    found = maximum_flow(network, source, sink)
-    if found.flow_value != int(in_row.sum()):
-        raise AssertionError("a table of fractions with whole margins can be rounded")
-    flow = found.flow[row, high + column]
-    chosen = np.zeros(free.shape, dtype=np.int64)
-    chosen[row, column] = np.asarray(flow).reshape(-1)
-    return chosen
