@@ -23,19 +23,35 @@ if TYPE_CHECKING:
     from pbdp.comparing.plan import ComparisonPlan, compare, plan_comparison
     from pbdp.ledger.budget import Budget, budget
     from pbdp.ledger.ledger import Ledger
+    from pbdp.noise.binomial import Binomial
+    from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
+    from pbdp.noise.laplace import DiscreteLaplace, Laplace
+    from pbdp.noise.staircase import Staircase
+    from pbdp.noise.table import TableKernel
     from pbdp.planning.ask import plan
+    from pbdp.planning.boosted import boosted
+    from pbdp.planning.boosted_box import boosted_box
     from pbdp.planning.plan import Plan
 
 __all__ = [
+    "Binomial",
     "Budget",
     "CannotCertifyError",
     "ChoicePlan",
     "Compared",
     "ComparisonPlan",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Gaussian",
     "InputError",
+    "Laplace",
     "Ledger",
     "PbdpError",
     "Plan",
+    "Staircase",
+    "TableKernel",
+    "boosted",
+    "boosted_box",
     "budget",
     "choose",
     "compare",
@@ -46,12 +62,21 @@ __all__ = [
 __version__ = "0.1.0"
 
 _LATER = {
+    "Binomial": "pbdp.noise.binomial",
     "Budget": "pbdp.ledger.budget",
     "ChoicePlan": "pbdp.choosing.plan",
     "Compared": "pbdp.comparing.compared",
     "ComparisonPlan": "pbdp.comparing.plan",
+    "DiscreteGaussian": "pbdp.noise.gaussian",
+    "DiscreteLaplace": "pbdp.noise.laplace",
+    "Gaussian": "pbdp.noise.gaussian",
+    "Laplace": "pbdp.noise.laplace",
     "Ledger": "pbdp.ledger.ledger",
     "Plan": "pbdp.planning.plan",
+    "Staircase": "pbdp.noise.staircase",
+    "TableKernel": "pbdp.noise.table",
+    "boosted": "pbdp.planning.boosted",
+    "boosted_box": "pbdp.planning.boosted_box",
     "budget": "pbdp.ledger.budget",
     "choose": "pbdp.choosing.choose",
     "compare": "pbdp.comparing.plan",

@@ -17,7 +17,7 @@ from pbdp.noise.gaussian import DiscreteGaussian
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.laplace import DiscreteLaplace
-from pbdp.noise.staircase import GridStaircase
+from pbdp.noise.staircase import Staircase
 from pbdp.noise.table import TableKernel
 from tests.brute import force
 
@@ -77,7 +77,7 @@ def staircase(rng: Random) -> Noise:
     loss = max(loss, width / 6)
     return Noise(
         family="staircase",
-        kernel=GridStaircase(loss=loss, width=width, center=center),
+        kernel=Staircase(loss=loss, width=width, center=center),
         log_weight=lambda n: force.staircase(n, loss, width, center),
         reach=math.ceil(center + width * (48 / loss + 1)) + 10,
         rate=loss,

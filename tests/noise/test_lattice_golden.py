@@ -15,13 +15,13 @@ from pbdp.noise.grid_kernel import GridKernel
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import DiscreteLaplace
-from pbdp.noise.staircase import GridStaircase
+from pbdp.noise.staircase import Staircase
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "lattice.json").read_text(encoding="utf-8"))
 LATTICES: dict[str, Callable[..., LatticeKernel]] = {
     "DiscreteGaussian": DiscreteGaussian,
     "DiscreteLaplace": DiscreteLaplace,
-    "GridStaircase": GridStaircase,
+    "Staircase": Staircase,
     "Huber": lambda **given: GridKernel(continuous=Huber(**given)),
 }
 

@@ -15,7 +15,7 @@ from pbdp.noise.grid_kernel import GridKernel
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import DiscreteLaplace
-from pbdp.noise.staircase import GridStaircase
+from pbdp.noise.staircase import Staircase
 from pbdp.noise.table import TableKernel
 
 narrow = settings(deadline=None, max_examples=60)
@@ -25,7 +25,7 @@ rows = st.lists(st.floats(0, 1), min_size=1, max_size=12).filter(lambda row: sum
 kernels = st.one_of(
     st.builds(DiscreteGaussian, sigma=scales),
     st.builds(DiscreteLaplace, scale=scales),
-    st.builds(GridStaircase, loss=st.floats(0.05, 5), width=st.integers(1, 9), center=st.integers(0, 20)),
+    st.builds(Staircase, loss=st.floats(0.05, 5), width=st.integers(1, 9), center=st.integers(0, 20)),
     st.builds(GridKernel, continuous=st.builds(Huber, sigma=st.floats(0.5, 10.0), knee=knees)),
     st.builds(
         lambda row, start: TableKernel(probabilities=np.array(row) / sum(row), start=start),
@@ -38,7 +38,7 @@ EVERY = (
     DiscreteGaussian(sigma=2.5),
     DiscreteGaussian(sigma=40.0),
     DiscreteLaplace(scale=3.0),
-    GridStaircase(loss=0.5, width=4, center=5),
+    Staircase(loss=0.5, width=4, center=5),
     GridKernel(continuous=Huber(sigma=2.0, knee=3.0)),
     TableKernel(probabilities=(0.25, 0.5, 0.25), start=-1),
 )

@@ -9,11 +9,11 @@ import pytest
 
 from pbdp.errors import InputError
 from pbdp.noise.laplace import DiscreteLaplace
-from pbdp.noise.staircase import GridStaircase
+from pbdp.noise.staircase import Staircase
 
 
 def test_the_steps() -> None:
-    masses = GridStaircase(loss=math.log(2), width=2, center=1).masses(6)
+    masses = Staircase(loss=math.log(2), width=2, center=1).masses(6)
 
     np.testing.assert_allclose(masses[6:] / masses[6], [1, 1, 1 / 2, 1 / 2, 1 / 4, 1 / 4, 1 / 8], rtol=1e-14)
     # 3 points of the plateau and on each side 2 (1/2 + 1/4 + ...) = 2
@@ -21,7 +21,7 @@ def test_the_steps() -> None:
 
 
 def test_steps_of_one_point_are_the_discrete_laplace_law() -> None:
-    kernel, laplace = GridStaircase(loss=0.4, width=1, center=0), DiscreteLaplace(scale=2.5)
+    kernel, laplace = Staircase(loss=0.4, width=1, center=0), DiscreteLaplace(scale=2.5)
     n = np.arange(-30, 31)
 
     np.testing.assert_allclose(kernel.density(n), laplace.density(n), rtol=1e-13)
@@ -32,7 +32,7 @@ def test_steps_of_one_point_are_the_discrete_laplace_law() -> None:
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
 @pytest.mark.parametrize("shift", [1, 2, 3, 4, 7, 10])
 def test_the_largest_loss_is_the_largest_of_all(shift: int, width: int, center: int) -> None:
-    kernel = GridStaircase(loss=0.3, width=width, center=center)
+    kernel = Staircase(loss=0.3, width=width, center=center)
     y = np.arange(-60, 61.0)
 
     losses = kernel.log_density(y) - kernel.log_density(y - shift)
@@ -42,7 +42,7 @@ def test_the_largest_loss_is_the_largest_of_all(shift: int, width: int, center: 
 
 
 def test_its_loss_is_not_monotone() -> None:
-    kernel = GridStaircase(loss=0.3, width=2, center=4)
+    kernel = Staircase(loss=0.3, width=2, center=4)
 
     assert kernel.family == "staircase"
     assert kernel.loss_law is None
@@ -60,4 +60,4 @@ def test_its_loss_is_not_monotone() -> None:
 )
 def test_parameters_outside_their_domain_are_refused(change: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        GridStaircase(**{"loss": 0.5, "width": 2, "center": 3} | change)  # type: ignore[arg-type]
+        Staircase(**{"loss": 0.5, "width": 2, "center": 3} | change)  # type: ignore[arg-type]

@@ -125,7 +125,8 @@ class Region(ABC):
     def hardest_answers(self, kernel: Kernel) -> Array:
         """Answers among which the one with the least kernel mass in its region is sure to be; here, all."""
         low, high = self.answers
-        if isinstance(kernel, LatticeKernel) and np.isfinite(high - low):
+        whole = isinstance(kernel, LatticeKernel) or self.only_whole_answers
+        if whole and np.isfinite(high - low):
             return np.arange(low, high + 1)
         raise CannotCertifyError(
             f"The least confidence over all answers cannot be found for this region ({self.describe()}) and "

@@ -36,7 +36,7 @@ _EULER_MACLAURIN = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Gaussian(LogConcaveKernel):
     """Noise with density exp(-x²/2σ²) / (σ√(2π)).
 
@@ -126,7 +126,7 @@ class Gaussian(LogConcaveKernel):
         return DiscreteGaussian(sigma=self.sigma)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class DiscreteGaussian(TabulatedLattice):
     """Noise on the whole numbers with P(noise = n) = exp(-n²/2σ²) / Σ exp(-k²/2σ²).
 

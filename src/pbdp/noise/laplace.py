@@ -15,7 +15,7 @@ from pbdp.noise.symmetric_lattice import SymmetricLattice, scale_in_steps
 from pbdp.parameters import above_one, positive
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Laplace(LogConcaveKernel):
     """Noise with density exp(-|x|/b) / 2b, whose loss never exceeds shift/b (Dwork et al. 2006)."""
 
@@ -108,7 +108,7 @@ class Laplace(LogConcaveKernel):
         return DiscreteLaplace(scale=self.scale)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class DiscreteLaplace(SymmetricLattice):
     """Noise on the whole numbers with P(noise = n) = (1-r)/(1+r) r^|n|, r = exp(-1/scale).
 

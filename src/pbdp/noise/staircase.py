@@ -14,8 +14,8 @@ from pbdp.noise.symmetric_lattice import FARTHEST, SymmetricLattice
 from pbdp.parameters import positive, whole
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridStaircase(SymmetricLattice):
+@dataclass(frozen=True, slots=True)
+class Staircase(SymmetricLattice):
     """Noise on the whole numbers with P(noise = n) ∝ exp(-loss max(0, ceil((|n| - center)/width))).
 
     A plateau of 2 center + 1 points, then steps of `width` points, each exp(-loss) times as high as the one
@@ -113,7 +113,7 @@ def _shapes(problem: Problem) -> Shapes:
         shape=lambda _: Shape(
             start=1.0,
             log_density=lambda x, scale: -np.maximum(np.ceil((np.abs(x) - center) / width), 0.0) / scale,
-            kernel=lambda scale: GridStaircase(loss=1 / scale, width=width, center=center),
+            kernel=lambda scale: Staircase(loss=1 / scale, width=width, center=center),
         ),
         same_as="laplace" if width == 1 else None,
     )
@@ -122,7 +122,7 @@ def _shapes(problem: Problem) -> Shapes:
 STAIRCASE = Family(
     name="staircase",
     rank=3,
-    law=GridStaircase,
+    law=Staircase,
     lengths=("width", "center"),
     character="is flat over stretches as wide as the sensitivity, with an edge on the edge of the region",
     shapes=_shapes,

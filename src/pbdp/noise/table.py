@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp.errors import InputError
+from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel
 from pbdp.noise.symmetric_lattice import FARTHEST, without_nan
 from pbdp.parameters import whole
@@ -66,7 +67,7 @@ class _KeepsSums(LatticeKernel):
     _known_sums: _Sums
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TableKernel(_KeepsSums):
     """Noise on the whole numbers start, start+1, ... with the given probabilities.
 
@@ -222,3 +223,11 @@ class MadeOfTable(LatticeKernel):
 
     def largest_loss(self, shift: float) -> float:
         return self._table.largest_loss(shift)
+
+
+TABLE = Family(
+    name="table",
+    rank=12,
+    law=TableKernel,
+    character="is a list of probabilities",
+)

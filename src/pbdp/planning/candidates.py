@@ -36,6 +36,12 @@ def problem_of(region: AbsoluteRegion, goal: Goal) -> Problem:
     return Problem(below=int(min(region.below, BEYOND)), above=int(min(region.above, BEYOND)), goal=goal)
 
 
+def planned_families() -> tuple[str, ...]:
+    """The families that the planner has a search for."""
+    known = known_families()
+    return tuple(name for name, family in known.items() if family.shapes is not None or name in _TABLES)
+
+
 def shapes_for(problem: Problem, families: tuple[str, ...]) -> list[Shapes]:
     """The shapes of the families named, without those that another of them has as well."""
     known = known_families()

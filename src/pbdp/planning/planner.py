@@ -17,7 +17,13 @@ from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.huber import HUBER
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.staircase import STAIRCASE
-from pbdp.planning.candidates import BOOSTED, LINEAR_PROGRAM, moving_candidates, ranged_candidates
+from pbdp.planning.candidates import (
+    BOOSTED,
+    LINEAR_PROGRAM,
+    moving_candidates,
+    planned_families,
+    ranged_candidates,
+)
 from pbdp.planning.certificate import (
     TIE,
     Certified,
@@ -39,9 +45,9 @@ _RENYI = (LAPLACE.name, STAIRCASE.name, GAUSSIAN.name, HUBER.name)
 
 def all_families() -> tuple[str, ...]:
     """All laws, by the names that plans print."""
-    known = known_families()
-    boosted = (BOOSTED + name for name, family in known.items() if family.shapes is not None)
-    return (*known, LINEAR_PROGRAM, *boosted)
+    tried = planned_families()
+    boosted = (BOOSTED + name for name in tried if known_families()[name].shapes is not None)
+    return (*tried, LINEAR_PROGRAM, *boosted)
 
 
 def usual_families(requirement: Requirement) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # For the name of a class: the module of `pictures` and the function that draws it, and that of its card.
 _DRAWN = {
+    "BoostedMechanism": ("boosted_figure", "boosted_figure"),
     "Plan": ("plan_figure", "plan_figure"),
     "ReleasedTable": ("table_figure", "draw_table"),
     "Budget": ("budget_figure", "draw_one"),
@@ -24,6 +25,7 @@ _DRAWN = {
     "LocalPlan": ("local_figure", "draw_comparison"),
 }
 _CARDS = {
+    "BoostedMechanism": "boosted_card",
     "Plan": "plan_card",
     "TablePlan": "table_plan_card",
     "ReleasedTable": "table_card",

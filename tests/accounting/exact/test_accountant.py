@@ -20,7 +20,7 @@ from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.laplace import DiscreteLaplace, Laplace
-from pbdp.noise.staircase import GridStaircase
+from pbdp.noise.staircase import Staircase
 from tests.brute import quadrature
 
 
@@ -187,7 +187,7 @@ def test_pure_epsilon_of_boosted_laplace_adds_the_loss_of_the_boost(kernel: Kern
     ("kernel", "exact"),
     [
         (Huber(sigma=2.0, knee=3.0).on_grid(), 3 * 3.0 / 4),
-        (GridStaircase(loss=0.7, width=2, center=1), 1.4),
+        (Staircase(loss=0.7, width=2, center=1), 1.4),
         (Gaussian(sigma=1.0), math.inf),
     ],
 )

@@ -144,7 +144,7 @@ def main() -> None:
     cases += [wide_gaussian(1e9)]
     cases += [summed("DiscreteLaplace", laplace, scale=s) for s in (0.05, 0.9, 20.3, 500.5)]
     cases += [
-        summed("GridStaircase", staircase, loss=loss, width=width, center=center)
+        summed("Staircase", staircase, loss=loss, width=width, center=center)
         for loss, width, center in ((0.5, 4, 5), (3.0, 1, 0), (0.02, 7, 30), (12.0, 40, 11))
     ]
     cases += [summed("Huber", huber, sigma=s, knee=c) for s, c in ((2.0, 3.0), (15.0, 20.5), (9.0, 0.4))]

@@ -20,7 +20,7 @@ import pbdp
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
-from pbdp.noise.staircase import GridStaircase
+from pbdp.noise.staircase import Staircase
 from pbdp.planning.limit.closed_form import Question, limit_of, provable_epsilon
 from pbdp.planning.limit.cut_staircase import cut_epsilon, staircase_epsilon
 from tests.planning.limit.dense_reference import largest_confidence, largest_confidence_of_mechanisms
@@ -132,7 +132,7 @@ def test_without_delta_the_staircase_meets_the_limit(question: Question) -> None
 @settings(max_examples=60, deadline=None)
 def test_the_miss_is_that_of_the_lattice_staircase(sensitivity: int, within: int, loss: float) -> None:
     question = Question.about(within, within, 0.9, sensitivity, 0.0)
-    kernel = GridStaircase(loss=loss, width=sensitivity, center=within % sensitivity)
+    kernel = Staircase(loss=loss, width=sensitivity, center=within % sensitivity)
     inside = math.fsum(kernel.masses(within))
 
     assert 1 - question.staircase_miss(loss) == pytest.approx(inside, rel=1e-10)

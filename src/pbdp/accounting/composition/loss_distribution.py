@@ -16,6 +16,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +27,14 @@ from pbdp.accounting.composition.loss_law import (
     UNIT,
     LossLaw,
     Release,
+    law_delta,
     loss_margin,
     split_atoms,
     split_error,
 )
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.noise.kernel import Array
-from pbdp.parameters import positive
+from pbdp.parameters import non_negative, positive
 
 MOST_CELLS = 1 << 22
 # Laws with more atoms are searched with as shorter ones.
@@ -66,6 +69,15 @@ class LossDistribution:
     def losses(self) -> Array:
         """The finite losses."""
         return np.asarray(self.indices * self.step, dtype=np.float64)
+
+    def delta_at(self, epsilon: float) -> float:
+        """The smallest delta of one release at an epsilon of zero or more, rounded up."""
+        return law_delta(self.law(), non_negative("epsilon", epsilon)).upper
+
+    def to_dp_accounting(self) -> Any:
+        """The same as a `PrivacyLossDistribution` of dp-accounting, which has to be installed."""
+        bridge = import_module("pbdp.bridges.dp_accounting")
+        return bridge.to_dp_accounting(distribution_release(self), self.step)
 
     def law(self) -> LossLaw:
         """The same losses as a law that can be put on another grid."""

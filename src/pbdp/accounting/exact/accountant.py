@@ -30,6 +30,8 @@ from pbdp.parameters import above_one, non_negative, positive
 # How close a root search for epsilon goes (relative), and how many points it looks at in one pass.
 ROOT_TOLERANCE = 1e-12
 POINTS = 33
+# Pairs of neighbors times epsilons in memory at once.
+ENTRIES_AT_ONCE = 1 << 20
 
 
 def delta_of_pair(
@@ -71,6 +73,17 @@ class ExactAccountant:
         non_negative("epsilon", epsilon)
         worst = worst_neighbors(self.mechanism, self.sensitivity, HockeyStick(epsilon), tolerance)
         return Bounds(lower=max(worst.lower, 0.0), upper=min(max(worst.upper, 0.0), 1.0))
+
+    def deltas_at(self, epsilons: Array, tolerance: float = TOLERANCE) -> Array:
+        """Upper bounds for delta at a row of epsilons: all at once where the worst neighbors are listed."""
+        listed = listed_neighbors(self.mechanism, self.sensitivity)
+        if listed is None:
+            return np.array([self.delta_at(float(epsilon), tolerance).upper for epsilon in epsilons])
+        found, at_once = np.zeros(len(epsilons)), max(1, ENTRIES_AT_ONCE // len(epsilons))
+        for start in range(0, len(listed[0]), at_once):
+            pairs = neighbors(self.mechanism, *(answers[start : start + at_once] for answers in listed))
+            found = np.maximum(found, largest_deltas(self.mechanism, pairs, epsilons)[1])
+        return np.minimum(found, 1.0)
 
     def worst_pair_at(self, epsilon: float, tolerance: float = 1e-6) -> Worst:
         """The neighbors with the largest delta at epsilon, so that anyone can check the figure by hand."""

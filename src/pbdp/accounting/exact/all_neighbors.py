@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from pbdp.accounting.exact.pairs import Pairs, envelopes, neighbors
 from pbdp.errors import CannotCertifyError
@@ -95,7 +96,7 @@ def listed_neighbors(mechanism: Boosted, sensitivity: float) -> tuple[Array, Arr
     """Finitely many pairs that are sure to hold the worst one, or None if a search is needed."""
     kernel, region = mechanism.kernel, mechanism.region
     lattice = isinstance(kernel, LatticeKernel)
-    if lattice and sensitivity != math.floor(sensitivity):
+    if (lattice or region.only_whole_answers) and sensitivity != math.floor(sensitivity):
         raise CannotCertifyError("On a grid the sensitivity must be a whole number of steps.")
     if mechanism.follows_answer:
         low, high = region.answers
@@ -132,7 +133,8 @@ def some_neighbors(mechanism: Boosted, sensitivity: float) -> tuple[Array, Array
         spread = np.concatenate([np.linspace(0, last, 24), np.geomspace(1e-3 * last, last, 24)])
     else:
         spread = np.linspace(low, high, 200)
-    answers = np.unique(np.rint(spread) if isinstance(kernel, LatticeKernel) else spread)
+    whole = isinstance(kernel, LatticeKernel) or region.only_whole_answers
+    answers = np.unique(np.rint(spread) if whole else spread)
     first = np.concatenate([answers, answers])
     other = np.concatenate([answers + sensitivity, answers - sensitivity])
     kept = (other >= low) & (other <= high)
@@ -144,7 +146,7 @@ def some_neighbors(mechanism: Boosted, sensitivity: float) -> tuple[Array, Array
 def _every_pair(mechanism: Boosted, sensitivity: float) -> tuple[Array, Array]:
     """All pairs of whole answers at most `sensitivity` apart."""
     kernel, region = mechanism.kernel, mechanism.region
-    if not isinstance(kernel, LatticeKernel):
+    if not (isinstance(kernel, LatticeKernel) or region.only_whole_answers):
         raise CannotCertifyError(
             f"No guarantee over all answers can be proved for this region ({region.describe()}) with "
             f"continuous {kernel.family} noise. Use noise on a grid."
@@ -205,13 +207,18 @@ def _boxed(
             return best
         upper = _upper(mechanism, boxes, divergence)
         enough = ceiling if math.isfinite(ceiling) else best.lower + tolerance * abs(best.lower)
-        whole = ((boxes.low == boxes.high) | np.isinf(boxes.high)) & (boxes.least == boxes.most)
-        final = (upper <= enough) | whole
+        final = (upper <= enough) | _is_whole(boxes)
         if spent > MOST_BOXES:
             final = np.ones(len(boxes), bool)
         settled = max(settled, float(np.max(upper[final], initial=-math.inf)))
-        boxes = _split(boxes[~final], weight, lattice)
+        boxes = _inside(mechanism, _split(boxes[~final], weight, lattice))
     return Worst(lower=best.lower, upper=max(settled, best.lower), answer=best.answer, other=best.other)
+
+
+def _is_whole(boxes: _Boxes) -> npt.NDArray[np.bool_]:
+    """Whether a box is a single pair, or all of those whose law only moves with the answer."""
+    alone = (boxes.low == boxes.high) | np.isinf(boxes.high)
+    return np.asarray(alone & (boxes.least == boxes.most))
 
 
 def _upper(mechanism: Boosted, boxes: _Boxes, divergence: Divergence) -> Array:

@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from pbdp.accounting.exact import pieces
 from pbdp.accounting.exact.pairs import Pairs
@@ -92,7 +93,8 @@ def largest_loss(kernel: Kernel, pairs: Pairs, boost_loss: float) -> tuple[Array
 
     Infinite where it has none.
     """
-    if math.isinf(kernel.largest_loss(float(np.max(np.abs(pairs.shift), initial=0.0)))):
+    bounded = math.isinf(boost_loss) and np.all(np.isfinite(pairs.below1) & np.isfinite(pairs.above1))
+    if math.isinf(kernel.largest_loss(float(np.max(np.abs(pairs.shift), initial=0.0)))) and not bounded:
         infinite = np.where(pairs.shift == 0, 0.0, np.inf)
         return infinite, infinite
     if kernel.loss_law is None:
@@ -188,28 +190,28 @@ def _enumerated(kernel: Kernel, pairs: Pairs, boost_loss: float, epsilon: Array)
 
 def renyi_divergence(kernel: Kernel, pairs: Pairs, boost_loss: float, order: float) -> tuple[Array, Array]:
     """Lower and upper value of D_order(first || second) for every pair."""
-    if math.isinf(boost_loss):
-        return _truncated(pairs)
-    if np.isfinite(kernel.support[0]) or np.isfinite(kernel.support[1]):
+    finite = np.isfinite(kernel.support[0]) or np.isfinite(kernel.support[1])
+    if finite and not math.isinf(boost_loss):
         infinite = np.where(pairs.shift == 0, 0.0, np.inf)
         return infinite, infinite
     if isinstance(kernel, LogConcaveKernel):
         low = high = _moment_by_pieces(kernel, pairs.mirrored(), boost_loss, order)
     else:
         low, high = _moment_by_cells(kernel, pairs, boost_loss, order)
-    slack = LOG_ERROR * (1 + np.abs(high))
+    if math.isinf(boost_loss) and not finite:
+        bare = _reaches_outside(kernel, pairs)
+        low, high = np.where(bare, np.inf, low), np.where(bare, np.inf, high)
+    slack = np.where(np.isfinite(high), LOG_ERROR * (1 + np.abs(high)), 0.0)
     return (low - slack) / (order - 1), (high + slack) / (order - 1)
 
 
-def _truncated(pairs: Pairs) -> tuple[Array, Array]:
-    """With q = 1 the divergence is infinite as soon as the first region reaches outside the second."""
-    covered = (pairs.shift - pairs.below2 <= -pairs.below1) & (pairs.shift + pairs.above2 >= pairs.above1)
-    if np.any(covered & (pairs.shift != 0)):
-        raise CannotCertifyError(
-            "Rényi figures for hard bounds (boost 1) are not available; use a boost below 1."
-        )
-    infinite = np.where(pairs.shift == 0, 0.0, np.inf)
-    return infinite, infinite
+def _reaches_outside(kernel: Kernel, pairs: Pairs) -> npt.NDArray[np.bool_]:
+    """Whether some output of the first region is not in the second: with q = 1 its loss is infinite."""
+    first = [-pairs.below1, pairs.above1]
+    second = [pairs.shift - pairs.below2, pairs.shift + pairs.above2]
+    if isinstance(kernel, LatticeKernel):
+        first, second = ([np.ceil(low), np.floor(high)] for low, high in (first, second))
+    return np.asarray((first[0] < second[0]) | (first[1] > second[1]))
 
 
 def _moment_by_pieces(kernel: LogConcaveKernel, pairs: Pairs, boost_loss: float, order: float) -> Array:
@@ -217,7 +219,7 @@ def _moment_by_pieces(kernel: LogConcaveKernel, pairs: Pairs, boost_loss: float,
     shift = np.where(pairs.shift > 0, pairs.shift, np.finfo(float).tiny)
     total = np.full(len(pairs), -np.inf)
     for piece in pieces.pieces(kernel, pairs, boost_loss):
-        occupied = piece.right > piece.left
+        occupied = (piece.right > piece.left) & ~np.isneginf(piece.log_weight1)
         if not np.any(occupied):
             continue
         moment = kernel.log_moment(piece.left[occupied], piece.right[occupied], shift[occupied], order)
@@ -230,7 +232,8 @@ def _moment_by_cells(kernel: Kernel, pairs: Pairs, boost_loss: float, order: flo
     """log-moment bounds by enumeration in a window that is widened until the tails no longer matter."""
     low, high = np.empty(len(pairs)), np.empty(len(pairs))
     furthest = float(np.max(np.abs(pairs.shift), initial=1.0))
-    reach = 2 * furthest + float(kernel.reach(2e-20))
+    ends = max(map(abs, kernel.support))
+    reach = furthest + ends if math.isfinite(ends) else 2 * furthest + float(kernel.reach(2e-20))
     while True:
         rows = max(1, int(CELLS_AT_ONCE // (2 * reach + 1)))
         settled = True
@@ -259,8 +262,12 @@ def _window_moment(
             np.isneginf(grid.log_first), -np.inf, order * grid.log_first + (1 - order) * grid.log_second
         )
     inner = _log_sum(terms)
-    # Outside the window the weights multiply the kernel's term by at most this.
-    worst_weight = order * pairs.log_scale1 + (1 - order) * pairs.log_scale2 + (order - 1) * boost_loss
+    if reach >= max(map(abs, kernel.support)):
+        return inner, np.full(len(pairs), -np.inf)
+    # Outside the window the weights multiply the kernel's term by at most this. With hard bounds all that
+    # counts there lies in both regions, or the divergence is infinite (see `_reaches_outside`).
+    lost = boost_loss if math.isfinite(boost_loss) else 0.0
+    worst_weight = order * pairs.log_scale1 + (1 - order) * pairs.log_scale2 + (order - 1) * lost
     outside = kernel.moment_tail(np.abs(pairs.shift), order, float(math.ceil(reach)))
     return inner, outside + worst_weight
 
@@ -268,4 +275,6 @@ def _window_moment(
 def _log_sum(terms: Array) -> Array:
     """log of the sum of exp along the last axis."""
     top = np.max(terms, axis=-1)
-    return np.asarray(top + np.log(np.sum(np.exp(terms - top[..., None]), axis=-1)))
+    known = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(over="ignore"):
+        return np.asarray(known + np.log(np.sum(np.exp(terms - known[..., None]), axis=-1)))

@@ -279,8 +279,8 @@ def answer_law(design: Design, sensitivity: int) -> LossLaw:
     accountant = ExactAccountant(mechanism=design.mechanism, sensitivity=sensitivity)
     distance = design.table_error()
     step = _furthest(accountant, distance) / _POINTS
-    epsilons = step * np.arange(_POINTS + 1)
-    exact = np.array([accountant.delta_at(float(epsilon), _TOLERANCE).upper for epsilon in epsilons])
+    epsilons = step * np.arange(_POINTS + 1, dtype=np.float64)
+    exact = accountant.deltas_at(epsilons, _TOLERANCE)
     deltas = (exact + (1 + np.exp(epsilons)) * distance) * (1 + _ROUNDING)
     return symmetric_law(step, deltas)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pbdp.comparing.plan import ComparisonPlan
     from pbdp.ledger.budget import Budget
     from pbdp.local import Estimate, LocalPlan
+    from pbdp.planning.boosted import BoostedMechanism
     from pbdp.tables.plan import TablePlan
     from pbdp.tables.table import ReleasedTable
 
@@ -193,6 +194,11 @@ def budget_card(budget: Budget) -> str:
         Bar(name="budget", value=1.0, digits="100 %"),
     ]
     return card(f"Budget of {budget.dataset}", budget.describe().split("\n"), bars(rows, title="share spent"))
+
+
+def boosted_card(made: BoostedMechanism) -> str:
+    """What the mechanism is, with its density around an answer."""
+    return card("Boosted mechanism", [made.describe()], "")
 
 
 def choice_card(plan: ChoicePlan) -> str:
