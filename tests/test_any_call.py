@@ -46,7 +46,7 @@ def test_any_command_line_ends_as_it_should(here: Path) -> None:
     for seed in range(LINES):
         chance = random.Random(seed)
         words = shlex.split(chance.choice(any_command.LINES))
-        line = any_command.changed(words, known.get(" ".join(words[:2])) or known[words[0]], chance)
+        line = any_command.changed(words, any_command.options_of(words, known), chance)
         if fault := any_command.fault_of(line):
             found[seed] = f"{fault}: {shlex.join(line)!a}"
     assert found == {}

@@ -16,11 +16,11 @@ from pbdp.errors import InputError, ParameterError
 from pbdp.ledger import Request
 from pbdp.ledger.record import LONGEST_QUERY
 from pbdp.ledger.request import about, recorded
-from pbdp.paying import MEANING, PayingFor, PayingOnce
+from pbdp.paying import PAYING, PayingFor, PayingOnce
 from pbdp.tables import TablePlan
 
 KINDS = {"PayingOnce": PayingOnce, "PayingFor": PayingFor}
-PAYING = [
+PAID = [
     Budget.release,
     Budget.paid,
     Budget.answered,
@@ -32,7 +32,7 @@ PAYING = [
 ]
 
 
-@pytest.mark.parametrize("function", PAYING, ids=lambda function: function.__qualname__)
+@pytest.mark.parametrize("function", PAID, ids=lambda function: function.__qualname__)
 def test_words_are_parameters_like_all_others(function: Callable[..., Any]) -> None:
     """Those of the annotation, which type checkers and editors go by; and `help` says what they mean."""
     inside = inspect.signature(inspect.unwrap(function), follow_wrapped=False).parameters.get("paying")
@@ -45,12 +45,12 @@ def test_words_are_parameters_like_all_others(function: Callable[..., Any]) -> N
         assert shown[name].kind is inspect.Parameter.KEYWORD_ONLY
         assert shown[name].default is None
         assert f"{name}: " in pydoc.plain(pydoc.render_doc(function))
-        assert f"`{name}`: {MEANING[name].help}" in " ".join((inspect.getdoc(function) or "").split())
+        assert f"`{name}`: {PAYING[name].help}" in " ".join((inspect.getdoc(function) or "").split())
     assert not PayingFor.__annotations__.keys() & shown.keys() - words.keys()
 
 
 def test_every_word_has_a_meaning_and_is_kept_by_a_request() -> None:
-    assert MEANING.keys() == PayingFor.__annotations__.keys()
+    assert PAYING.keys() == PayingFor.__annotations__.keys()
     assert PayingFor.__annotations__.keys() - {"blocks"} <= {field.name for field in fields(Request)}
 
 

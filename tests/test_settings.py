@@ -15,28 +15,14 @@ import numpy as np
 import pytest
 
 from pbdp import choose
-from pbdp.cli.options import request_of
 from pbdp.cli.parser import Parser
+from pbdp.cli.requests import add_options, request_of
 from pbdp.errors import InputError, ParameterError
+from pbdp.kinds import ANYTHING, CONFIDENCE, FLAG, NAMES, POSITIVE, TEXT, WHOLE, one_of, pair
 from pbdp.planning.ask import plan_of
 from pbdp.planning.request import PlanRequest
-from pbdp.settings import (
-    ANYTHING,
-    CONFIDENCE,
-    FLAG,
-    NAMES,
-    POSITIVE,
-    TEXT,
-    WHOLE,
-    NotGivenError,
-    Request,
-    add_options,
-    one_of,
-    pair,
-    request,
-    setting,
-    takes,
-)
+from pbdp.settings import NotGivenError, Request, request, setting
+from pbdp.signatures import takes
 
 ASKED: dict[str, Any] = {"within": 5, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6}
 

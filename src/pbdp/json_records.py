@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.errors import InputError, PbdpError, PlanFileError, did_you_mean, shown
+from pbdp.parameters import is_file_name
 
 LARGEST = 64 * 2**20
 DEEPEST = 100
@@ -60,9 +61,9 @@ def content_of(
     try:
         with place.open("rb") as file:
             content = file.read(largest + 1)
-    except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
+    except OSError as error:
         near = near_file(place) if isinstance(error, FileNotFoundError) else ""
-        raise refused(what, "readable", str(place), f"{_reason(error)}. {near}".strip()) from None
+        raise refused(what, "readable", str(place), f"{error.strerror}. {near}".strip()) from None
     if len(content) > largest:
         raise refused(what, f"at most {largest // 2**20} MiB large", f"a larger one, {place}")
     return content
@@ -73,8 +74,8 @@ def write(what: str, path: Path | str, content: bytes) -> None:
     place = place_of(what, path)
     try:
         place.write_bytes(content)
-    except (OSError, ValueError) as error:
-        raise InputError(what, "a path that can be written", str(place), f"{_reason(error)}.") from None
+    except OSError as error:
+        raise InputError(what, "a path that can be written", str(place), f"{error.strerror}.") from None
 
 
 def file_content(record: Mapping[str, Any]) -> bytes:
@@ -84,13 +85,9 @@ def file_content(record: Mapping[str, Any]) -> bytes:
 
 def place_of(what: str, path: object, refused: type[InputError] = InputError) -> Path:
     """The path that a user gave as `what`, before anything is done with it."""
-    if not isinstance(path, str | os.PathLike):
+    if not isinstance(path, str | os.PathLike) or not is_file_name(os.fspath(path)):
         raise refused(what, "the name of a file", shown(path))
     return Path(path)
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return str(error.strerror) if isinstance(error, OSError) else "It is not the name of a file"
 
 
 def near_file(path: Path) -> str:

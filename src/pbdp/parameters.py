@@ -1,22 +1,18 @@
-"""What functions may be given: checks of the values of parameters, and of their names.
-
-Each check of a value returns it, or says what is wrong.
-"""
+"""Checks of the values of parameters: each returns the value in its canonical form, or says what is wrong."""
 
 from __future__ import annotations
 
 import math
+import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
-from inspect import CO_VARARGS, Parameter, getdoc, signature
+from collections.abc import Callable, Iterator
 from numbers import Real
 from types import UnionType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from pbdp.digits import NO_LOSS
-from pbdp.errors import InputError, ParameterError, did_you_mean, shown
+from pbdp.errors import InputError, shown
 
 _SETTING = r"(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*="
 _CONNECTION = re.compile(
@@ -28,9 +24,6 @@ _CONNECTION = re.compile(
 )
 # What holds less often promises nothing.
 LEAST_CONFIDENCE = 1e-9
-P = ParamSpec("P")
-R = TypeVar("R")
-C = TypeVar("C", bound=type)
 
 
 def _number(name: str, value: object, rule: str, holds: Callable[[float], bool], remedy: str) -> float:
@@ -139,80 +132,24 @@ def instance(name: str, value: object, kind: type | UnionType, rule: str) -> Non
         raise InputError(name, rule, type(value).__name__)
 
 
+def iterated(name: str, value: object, rule: str) -> Iterator[Any]:
+    """What is in a list, a column or another iterable, which no text is; `rule` says what it should be."""
+    try:
+        if isinstance(value, str | bytes):
+            raise TypeError
+        return iter(value)  # type: ignore[call-overload, no-any-return]
+    except TypeError:
+        raise InputError(name, rule, f"something of type {type(value).__name__}") from None
+
+
+def is_file_name(text: str | bytes) -> bool:
+    """Whether the system can look for a file of this name: without NUL and halves of characters."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
 def is_connection(text: str) -> bool:
     """Whether a text looks like the way to a database, so that it is not the name of a file."""
     return _CONNECTION.match(text) is not None
-
-
-# ---------------------------------------------------------------------------------------- their names
-
-
-def by_name(function: Callable[P, R], called: str = "", words: Iterable[str] = ()) -> Callable[P, R]:
-    """Refuse parameters that a function does not have, with the one that may be meant, and missing ones.
-
-    `words` are those that it takes beside its own, as `**said`.
-    """
-    called = called or function.__name__
-    code = function.__code__
-    own = 1 if code.co_varnames[:1] in (("self",), ("cls",)) else 0
-    names = code.co_varnames[own : code.co_argcount + code.co_kwonlyargcount]
-    first = names[: code.co_argcount - own - len(function.__defaults__ or ())]
-    needed = [name for name in names[code.co_argcount - own :] if name not in (function.__kwdefaults__ or ())]
-    most = math.inf if code.co_flags & CO_VARARGS else code.co_argcount
-
-    @wraps(function)
-    def checking(*args: P.args, **kwargs: P.kwargs) -> R:
-        refuse_unknown(called, kwargs, (*names, *words))
-        if len(args) > most:
-            how = f"{called}({names[0]}=..., {names[1]}=...)"
-            raise ParameterError(f"{called}() takes its parameters by name: {how}.")
-        open_ = [*first[max(len(args) - own, 0) :], *needed]
-        if missing := [name for name in open_ if name not in kwargs]:
-            raise ParameterError(f"{called}() needs {' and '.join(missing)}; help({called}) says what it is.")
-        return function(*args, **kwargs)
-
-    return checking
-
-
-def refuse_unknown(called: str, given: Iterable[str], names: Sequence[str]) -> None:
-    """Refuse a parameter that is not one of these names, with the one that may be meant."""
-    if unknown := [name for name in given if name not in names]:
-        near = did_you_mean(unknown[0], names)
-        raise ParameterError(f"{called}() has no parameter {unknown[0]}. {near}".strip())
-
-
-def with_words(words: type, meaning: Mapping[str, Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function that takes the words of a typed dictionary (`**said: Unpack[...]`) take no others.
-
-    Each is one of the settings in `meaning`: it is checked before anything happens, and shown as a parameter
-    with what it means: in `help`, in notebooks, in the reference.
-    """
-    kinds = {name: getattr(kind, "__forward_arg__", kind) for name, kind in words.__annotations__.items()}
-    meant = [f"- `{name}`: {meaning[name].help}" for name in kinds]
-
-    def shown(function: Callable[P, R]) -> Callable[P, R]:
-        own = signature(function)
-        parameters = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
-        parameters += [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-            for name, kind in kinds.items()
-        ]
-        named = by_name(function, words=kinds)
-
-        @wraps(named)
-        def checking(*args: P.args, **given: P.kwargs) -> R:
-            for name in given.keys() & kinds.keys():
-                given[name] = meaning[name].checked(name, given[name])
-            return named(*args, **given)
-
-        checking.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        checking.__doc__ = "\n".join([getdoc(function) or "", "", *meant])
-        return checking
-
-    return shown
-
-
-def made_by_name(kind: C) -> C:
-    """The same for a class that users make objects of."""
-    kind.__init__ = by_name(kind.__init__, kind.__name__)  # type: ignore[misc]
-    return kind

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from pbdp.settings import NAMES, TEXT, Request, request, setting
+from pbdp.kinds import NAMES, TEXT, object_of
+from pbdp.settings import Request, Setting, request, setting
 
 Blocks = str | Sequence[str] | None
 # Where the ledger is that nobody names: at what the variable says, else in this folder.
 LEDGER_VARIABLE = "PBDP_LEDGER"
 DEFAULT_LEDGER = "pbdp-ledger.db"
 BUDGET = "budget"
+A_BUDGET = object_of("pbdp.ledger.budget", "Budget", "one, such as Budget.of(ledger, name)")
 
 
 @request("release")
@@ -44,9 +46,6 @@ class Payment(Request):
         return {"blocks": self.blocks, "key": self.key, "query": self.query}
 
 
-MEANING = Payment.settings()
-
-
 class PayingOnce(TypedDict, total=False):
     """What is said wherever a budget pays, for type checkers."""
 
@@ -58,3 +57,13 @@ class PayingFor(PayingOnce, total=False):
     """The same, where users may say what they ask."""
 
     query: str | None
+
+
+def _said(words: type) -> dict[str, Setting]:
+    own = Payment.settings()
+    return {name: own[name] for name in words.__annotations__}
+
+
+# For functions that take these words: `@checked(**PAYING)`.
+PAYING = Payment.settings()
+PAYING_ONCE = _said(PayingOnce)

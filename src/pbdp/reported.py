@@ -6,6 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pbdp.parameters import flag
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -23,6 +25,7 @@ class Reported:
 
         Written to `path`, if one is given (.png, .svg or .pdf).
         """
+        flag("full", full)
         figure: Figure = _report().picture_of(self, path, full=full)
         return figure
 

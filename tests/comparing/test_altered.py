@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pbdp.checks import Check
+from pbdp.verification import Check
 from pbdp.comparing.plan import ComparisonPlan, from_record, plan_comparison
 from pbdp.errors import PlanFileError
 from pbdp.ledger import Ledger

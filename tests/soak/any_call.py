@@ -1,6 +1,6 @@
 """Random calls of the public interface end in a result, or in a `PbdpError` that shows no private value.
 
-Run: PYTHONPATH=. python tests/soak/any_call.py [calls] [first seed]
+Run: PYTHONPATH=. python tests/soak/any_call.py [calls] [first seed] [part of a name]
 
 Every call is a sound one of `CALLS` with one to three of its parameters exchanged for something else: numbers
 at the ends of what there is, other types, other containers, columns of data, too much or nothing. It is at
@@ -36,8 +36,10 @@ import polars as pl
 import pyarrow as pa
 
 import pbdp
+from pbdp import local
+from pbdp.audit.audit import audit_plan
 from pbdp.errors import PbdpError, shown
-from pbdp.local import configuration, counts, domain, estimates, goal, plan, shuffling
+from pbdp.ledger import verify_export, verify_ledger
 from pbdp.tables import (
     Bins,
     Count,
@@ -169,12 +171,23 @@ class World:
         ledger = pbdp.Ledger.create("calls.db")
         budget = pbdp.Budget.create(ledger, "visits", epsilon=500.0, delta=1e-3)
         names = (f"new {at}" for at in count())
-        blocks = domain.in_blocks(range(10, 101), 10)
-        survey = plan.plan_local(blocks, goal.Within(category=0.01, users=45_222))
-        counted = counts.count_reports(survey.mechanism, survey.mechanism.randomize([15, 20, 30]))
+        blocks = local.in_blocks(range(10, 101), 10)
+        survey = local.plan_local(blocks, local.Within(category=0.01, users=45_222))
+        counted = local.count_reports(survey.mechanism, survey.mechanism.randomize([15, 20, 30]))
+        wave = local.plan_survey(
+            local.without_categories(range(20)), epsilon=1.0, goal="distribution"
+        ).mechanism
+        waved = local.count_reports(wave, wave.randomize([1, 2, 3, 4]))
+        seen = local.distribution(wave, waved)
+        least = local.LeastError(category=1.0)
+        questions = [local.Question(name=name, domain=blocks, goal=least) for name in ("a", "b")]
+        exported = list(ledger.export())
         made.save("plan.json")
         choice.save("choice.json")
         table.save("table.csv")
+        comparison.save("comparison.json")
+        analyzed.save("compared.json")
+        local.save_configuration(wave, "survey.json")
 
         def create_budget(**given: Any) -> object:
             return pbdp.Budget.create(ledger, given.pop("dataset", next(names)), **given)
@@ -256,16 +269,63 @@ class World:
                  "confidence": 0.95, "sensitivity": 1, "integer": True}),
             Call("Budget.ask", budget.ask, {"answer": 5.5, "within": 5, "share": 0.01, "sensitivity": 1, "step": 0.5}),
             Call("Budget.risk", budget.risk, {"_prior": 0.5}),
-            Call("in_blocks", domain.in_blocks, {"_values": range(10), "_size": 2}),
-            Call("in_categories", domain.in_categories, {"_values": ["a", "b"]}),
-            Call("on_scale", domain.on_scale, {"_values": range(10), "_width": 2, "ring": False}),
-            Call("Within", goal.Within, {"category": 0.01, "users": 1000}),
-            Call("plan_local", plan.plan_local, {"_domain": blocks, "_goal": goal.Within(category=0.05, users=1000)}),
+            Call("in_blocks", local.in_blocks, {"_values": range(10), "_size": 2}),
+            Call("in_categories", local.in_categories, {"_values": ["a", "b"]}),
+            Call("on_scale", local.on_scale, {"_values": range(10), "_width": 2, "ring": False}),
+            Call("Within", local.Within, {"category": 0.01, "users": 1000}),
+            Call("plan_local", local.plan_local, {"_domain": blocks, "_goal": local.Within(category=0.05, users=1000)}),
             Call("randomize", survey.mechanism.randomize, {"_values": [15, 20]}),
-            Call("count_reports", counts.count_reports, {"_mechanism": survey.mechanism, "_reports": [1, 2]}),
-            Call("estimate", estimates.estimate, {"_mechanism": survey.mechanism, "_counts": counted, "_kind": "category"}),
-            Call("shuffled", shuffling.shuffled, {"_mechanism": survey.mechanism, "users": 1000, "delta": 1e-6}),
-            Call("load_configuration", configuration.load_configuration, {"_path": "plan.json"}),
+            Call("count_reports", local.count_reports, {"_mechanism": survey.mechanism, "_reports": [1, 2]}),
+            Call("estimate", local.estimate, {"_mechanism": survey.mechanism, "_counts": counted, "_kind": "category"}),
+            Call("shuffled", local.shuffled, {"_mechanism": survey.mechanism, "users": 1000, "delta": 1e-6}),
+            Call("load_configuration", local.load_configuration, {"_path": "survey.json"}),
+            Call("save_configuration", local.save_configuration, {"_mechanism": wave, "_path": "saved.json"}),
+            Call("without_categories", local.without_categories, {"_values": range(10)}),
+            Call("region_of", local.region_of, {"_domain": blocks, "_within": 3}),
+            Call("LeastError", local.LeastError, {"category": 0.5, "expected": [1.0, 2.0]}),
+            Call("LeastMeanError", local.LeastMeanError, {"expected": [1.0, 2.0]}),
+            Call("LeastShapeError", local.LeastShapeError, {"kind": "quantile", "users": 100, "expected": None}),
+            Call("ReportWithin", local.ReportWithin, {"region": local.region_of(blocks, 3), "confidence": 0.9}),
+            Call("Question", local.Question, {"name": "a", "domain": blocks, "goal": least}),
+            Call("plan_questions", local.plan_questions, {"_questions": questions, "epsilon": 1.0, "users": 1000}),
+            Call("plan_survey", local.plan_survey, {"_domain": blocks, "epsilon": 1.0, "goal": "value", "use": None}),
+            Call("plan_survey", local.plan_survey, {"_domain": blocks, "within": 0.05, "of": "category", "users": 1000,
+                 "confidence": 0.9, "joint": False, "guaranteed": False, "shuffled": False, "expected": None}),
+            Call("plan_survey", local.plan_survey, {"_domain": blocks, "report_within": 3, "confidence": 0.8}),
+            Call("plan_shuffled", local.plan_shuffled, {"_domain": blocks, "_goal": least, "epsilon": 1.0,
+                 "delta": 1e-6, "users": 1000, "use": None}),
+            Call("count_groups", local.count_groups, {"_mechanism": wave, "_reports": [1, 2], "_counts": [3, 4],
+                 "fingerprint": None}),
+            Call("estimate", local.estimate, {"_mechanism": survey.mechanism, "_counts": counted, "_kind": "category", "confidence": 0.9,
+                 "joint": False, "method": "score"}),
+            Call("distribution", local.distribution, {"_mechanism": wave, "_counts": waved,
+                 "confidence": 0.9, "joint": False, "method": "score"}),
+            Call("Distribution.quantile", seen.quantile, {"_level": 0.5}),
+            Call("Distribution.quantiles", seen.quantiles, {"_levels": (0.25, 0.5)}),
+            Call("alarms", local.alarms, {"_mechanism": survey.mechanism, "_parts": [("a", counted)], "_repeats": None}),
+            Call("LocalMechanism.risk", wave.risk, {"_prior": 0.5}),
+            Call("audit_plan", audit_plan, {"_plan": made, "draws": 10_000, "answers": [5], "confidence": 0.99}),
+            Call("audit_plan", audit_plan, {"_plan": wave, "_draw": None, "draws": 10_000, "progress": None}),
+            Call("budget", pbdp.budget, {"_dataset": "visits", "ledger": ledger, "trust": False}),
+            Call("budget", pbdp.budget, {"_dataset": "visits", "epsilon": 500.0, "delta": 1e-3, "ledger": "calls.db",
+                 "blocks": (), "neighbors": "add/remove"}),
+            Call("Budget.describe", budget.describe, {"explain": True}),
+            Call("Budget.plot", budget.plot, {"_path": "budget.svg", "full": False}),
+            Call("Plan.plot", made.plot, {"_path": "plan.svg", "full": False}),
+            Call("Plan.prepared", made.prepared, {"_answers": 5, "disjoint": False}),
+            Call("ChoicePlan.save", choice.save, {"_path": "other.json"}),
+            Call("ComparisonPlan.save", comparison.save, {"_path": "other.json"}),
+            Call("ComparisonPlan.load", pbdp.ComparisonPlan.load, {"_path": "comparison.json"}),
+            Call("ComparisonPlan.paid", comparison.paid, {"_budget": budget, "_groups": (100, 120), "users": (1000, 999),
+                 "key": None, "blocks": None, "query": "x"}),
+            Call("Compared.load", pbdp.Compared.load, {"_path": "compared.json"}),
+            Call("ReleasedTable.plot", table.plot, {"_path": "table.svg", "full": False}),
+            Call("Ledger.history", ledger.history, {"_dataset": "visits"}),
+            Call("Ledger.take_keys", ledger.take_keys, {"_exported": {}}),
+            Call("Ledger.repair", pbdp.Ledger.repair, {"_url": "calls.db", "_gap": "known", "wait": 1.0}),
+            Call("Ledger.replace_key", pbdp.Ledger.replace_key, {"_url": "calls.db", "_export": exported, "wait": 1.0}),
+            Call("verify_ledger", verify_ledger, {"_url": "calls.db", "wait": 1.0, "against": exported}),
+            Call("verify_export", verify_export, {"_lines": exported}),
         ]  # fmt: skip
 
 
@@ -275,18 +335,18 @@ class TooSlowError(BaseException):
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Stop what takes longer."""
+    """Stop what takes longer, of a processor."""
 
     def stop(*_: object) -> None:
         raise TooSlowError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def fault_of(call: Call, given: dict[str, Any], seconds: float = MOST_SECONDS) -> str:
@@ -315,14 +375,14 @@ def changed(call: Call, chance: random.Random) -> dict[str, Any]:
     return given
 
 
-def main(calls: int, first: int) -> int:
-    """Faults found, each kind on a line, then how many."""
+def main(calls: int, first: int, only: str = "") -> int:
+    """Faults found, each kind on a line, then how many; `only` calls whose name has this in it."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     found: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         os.environ |= {"PBDP_STATE": str(Path(folder) / "state"), "PBDP_KEYS": str(Path(folder) / "keys")}
-        world = World().calls
+        world = [call for call in World().calls if only in call.name]
         for seed in range(first, first + calls):
             chance = random.Random(seed)
             call = chance.choice(world)
@@ -339,5 +399,5 @@ def main(calls: int, first: int) -> int:
 
 
 if __name__ == "__main__":
-    numbers = [int(argument) for argument in sys.argv[1:]]
-    sys.exit(main(*([*numbers, *[CALLS_BY_DEFAULT, 0][len(numbers) :]][:2])) > 0)
+    given = dict(enumerate(sys.argv))
+    sys.exit(main(int(given.get(1, CALLS_BY_DEFAULT)), int(given.get(2, 0)), given.get(3, "")) > 0)

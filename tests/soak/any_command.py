@@ -74,6 +74,22 @@ LINES = [
     "local plan --values 10..100 --category-size 10 --within 1% --users 45222",
     "local plan --values a,b,c --epsilon 1 --json",
     "keys create key",
+    "ledger reserve plan.json:2 --ledger budget.db --dataset visits --key june",
+    "ledger export --ledger budget.db -o export.jsonl --force",
+    "ledger verify --ledger budget.db --against export.jsonl --quiet",
+    "ledger repair --ledger budget.db --gap known",
+    "ledger key export --ledger budget.db -o ledger.key",
+    "ledger key import --ledger budget.db ledger.key",
+    "ledger key rotate --ledger budget.db",
+    "ledger key replace --ledger budget.db --from export.jsonl",
+    "audit plan.json --draws 10000 --answer 5 --confidence 0.99 --json",
+    "local randomize survey.json 15 --json",
+    "local randomize survey.json --input visits.csv --column age -o reports.csv --force",
+    "local estimate survey.json --input reports.csv --of value --confidence 0.9 --json",
+    "local estimate survey.json --input reports.csv --counts people --asked 10",
+    "local client -o client.js --force",
+    "local questions questions.toml --epsilon 1 --users 1000",
+    "demo --json",
 ]
 VALUES = [
     *("", "0", "1", "-1", "5", "0.5", "1e-320", "1e-6", "1e30", "1e308", "1e999999999", "inf", "-inf", "nan"),
@@ -159,6 +175,14 @@ within = 50
 confidence = 0.9
 sensitivity = 10
 """,
+    "questions.toml": """
+[age]
+values = "10..100"
+category-size = 10
+
+[mood]
+values = ["bad", "so so", "good"]
+""",
     "visits.toml": """
 data = "visits.csv"
 unit = "who"
@@ -179,6 +203,7 @@ within = 50
 def fill() -> None:
     """Put the files that the lines name into the folder."""
     rows = {"who": [1, 2, 3], "city": ["Rome", "Paris", "Rome"], "day": [1, 2, 3], "x": [1.5, 2.5, 3.5]}
+    rows["age"] = [15, 20, 30]
     pd.DataFrame(rows).to_csv("visits.csv", index=False)
     for name, text in FILES.items():
         Path(name).write_text(text)
@@ -186,6 +211,9 @@ def fill() -> None:
         f"{PLAN} -o plan.json",
         "ledger create visits --epsilon 100 --delta 1e-3 --ledger budget.db",
         "tables visits.toml -o table.csv",
+        "ledger export --ledger budget.db -o export.jsonl",
+        "local plan --values 10..100 --category-size 10 --within 1% --users 45222 -o survey.json",
+        "local randomize survey.json --input visits.csv --column age -o reports.csv",
     ):
         if fault := fault_of(shlex.split(line)):
             raise AssertionError(fault)
@@ -214,6 +242,11 @@ def fault_of(words: list[str], seconds: float = MOST_SECONDS) -> str:
     if code not in CODES:
         return f"exit code {code}"
     return "" if code != 2 or told.getvalue() else "refused without a word"
+
+
+def options_of(words: list[str], known: dict[str, list[str]]) -> list[str]:
+    """The options of the command that a line begins with, which has up to three words."""
+    return next(known[name] for count in (3, 2, 1) if (name := " ".join(words[:count])) in known)
 
 
 def changed(words: list[str], options: list[str], chance: random.Random) -> list[str]:
@@ -248,8 +281,7 @@ def main(lines: int, first: int) -> int:
         for seed in range(first, first + lines):
             chance = random.Random(seed)
             words = shlex.split(chance.choice(LINES))
-            own = known.get(" ".join(words[:2])) or known[words[0]]
-            line = changed(words, own, chance)
+            line = changed(words, options_of(words, known), chance)
             if fault := fault_of(line):
                 kind = f"{line[0]}: {': '.join(fault.split(': ')[:1])}"
                 found[kind] += 1

@@ -17,7 +17,8 @@ from pbdp.cli.tables.asked import asked_of
 from pbdp.cli.tables.flags import add_flags, settings_of
 from pbdp.cli.tables.query_file import settings_from
 from pbdp.errors import InputError
-from pbdp.settings import WHOLE, request, setting
+from pbdp.kinds import WHOLE
+from pbdp.settings import request, setting
 from pbdp.tables import Count, Mean, People, Query, Ratio, Selection, Sum, Top
 from pbdp.tables.measures import KINDS
 from pbdp.tables.query_record import measure_from_record, query_record

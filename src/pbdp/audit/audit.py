@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +18,12 @@ from pbdp.audit.surveys import audit_survey
 from pbdp.choosing.plan import ChoicePlan
 from pbdp.digits import percent_down
 from pbdp.errors import ContradictionError, InputError
+from pbdp.kinds import FUNCTION, instance_of
 from pbdp.local.mechanism import LocalMechanism
 from pbdp.mechanism.requirement import Requirement
-from pbdp.parameters import confidence_level, whole
+from pbdp.parameters import confidence_level, iterated, whole
 from pbdp.planning.plan import Plan
+from pbdp.signatures import checked
 
 LIMITS = (
     "An audit can show that a sampler breaks its claim. It cannot prove that it keeps it: that is for the "
@@ -31,7 +33,7 @@ LIMITS = (
 )
 # Numbers that are drawn at each answer unless told.
 DRAWS = 1_000_000
-LEAST_DRAWS = 1000
+LEAST_DRAWS, MOST_DRAWS = 1000, 10**10
 # Choices are drawn one by one.
 CHOICES = 50_000
 # One audit in a thousand may be wrong: an alarm that rings for nothing is soon ignored.
@@ -40,6 +42,8 @@ CONFIDENCE = 0.999
 FINDINGS = 3
 
 Audited = Plan | ChoicePlan | LocalMechanism
+AUDITED = instance_of(Audited, "a plan of numbers, a choice or a survey's mechanism")
+SAMPLER = instance_of(Callable | Mapping, "a function, or one for each part by name")  # type: ignore[arg-type]
 EACH = (
     "Every coordinate has noise of its own, of one law: privacy and fit are tested on the numbers of all "
     "coordinates, each by itself, accuracy on whole vectors. An answer stands in every coordinate."
@@ -112,6 +116,7 @@ class Audit:
         return whole | self.only.record() | {"limits": list(LIMITS)}
 
 
+@checked(plan=AUDITED, draw=SAMPLER, progress=FUNCTION)
 def audit_plan(
     plan: Audited,
     draw: Draw | Mapping[str, Draw] | None = None,
@@ -133,11 +138,13 @@ def audit_plan(
     of the audit are all true with at least the probability `confidence`. `progress(done, total)` hears of the
     draws of a part as they are made.
     """
-    asked = None if answers is None else tuple(answers)
+    asked = None if answers is None else tuple(iterated("answers", answers, "hypothetical answers"))
     if asked == ():
         raise InputError("answers", "at least one hypothetical answer", "none")
     if draws is not None:
         draws = whole("draws", draws, LEAST_DRAWS, "Fewer draws say next to nothing.")
+        if draws > MOST_DRAWS:
+            raise InputError("draws", f"at most {MOST_DRAWS:,}", draws)
     error = (1 - confidence_level("confidence", confidence)) / FINDINGS
     if isinstance(plan, Plan):
         samplers = _samplers(plan, draw)
@@ -161,10 +168,8 @@ def audit_plan(
         raise ContradictionError("answers", "left out for a choice or a survey", "some")
     if isinstance(plan, ChoicePlan):
         part = audit_choice(plan, draw, draws=draws or CHOICES, error=error, progress=progress)
-    elif isinstance(plan, LocalMechanism):
-        part = audit_survey(plan, draw, draws=draws or DRAWS, error=error, progress=progress)
     else:
-        raise InputError("plan", "a plan", f"a {type(plan).__name__}")
+        part = audit_survey(plan, draw, draws=draws or DRAWS, error=error, progress=progress)
     return Audit(parts=(part,), confidence=confidence)
 
 

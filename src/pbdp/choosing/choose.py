@@ -18,12 +18,14 @@ from pbdp.choosing.search import choice_of, plans_for, plans_of_epsilon
 from pbdp.digits import percent_up
 from pbdp.errors import ContradictionError
 from pbdp.json_records import digest
+from pbdp.kinds import ANYTHING
 from pbdp.ledger.errors import KeyReusedError
 from pbdp.ledger.request import about
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.paying import PayingFor
 from pbdp.release.keystream import SECURE
-from pbdp.settings import ANYTHING, Either, request, setting, takes
+from pbdp.settings import request, setting
+from pbdp.signatures import Either, takes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

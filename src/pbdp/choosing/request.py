@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbdp.errors import ContradictionError, InputError, shown
-from pbdp.mechanism.neighbors import RELATION, RELATIONS, Neighbors
-from pbdp.parameters import fraction, non_negative, positive, whole
-from pbdp.paying import Payment
-from pbdp.settings import (
+from pbdp.kinds import (
     ANYTHING,
     CONFIDENCE,
     EPSILON,
@@ -16,14 +13,14 @@ from pbdp.settings import (
     TEXT,
     WHOLE,
     Kind,
-    Request,
     number,
     number_typed,
-    object_of,
-    request,
-    setting,
     whole_number,
 )
+from pbdp.mechanism.neighbors import RELATION, RELATIONS, Neighbors
+from pbdp.parameters import fraction, non_negative, positive, whole
+from pbdp.paying import A_BUDGET, Payment
+from pbdp.settings import Request, request, setting
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
@@ -191,7 +188,7 @@ class ChooseRequest(Scores, Accuracy, Payment):
         TEXT, "the column that names the options; IT IS PUBLIC", default=None, group=GIVEN
     )
     budget: Budget | None = setting(
-        object_of("pbdp.ledger.budget", "Budget", "one, such as Budget.of(ledger, name)"),
+        A_BUDGET,
         "what pays before the choice is drawn; it has its own delta and neighbors",
         default=None,
     )

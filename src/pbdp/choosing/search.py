@@ -17,7 +17,7 @@ from pbdp.choosing.scores import MOST_GAPS
 from pbdp.choosing.uniform import UniformNoise
 from pbdp.errors import CannotCertifyError
 from pbdp.root_finding import least_enough, least_whole
-from pbdp.settings import takes
+from pbdp.signatures import takes
 
 # Searches end this near to the depth, or to the width, that they look for; the figures of what is found are
 # those of its table.

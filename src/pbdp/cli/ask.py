@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pbdp.cli.files import Outcome, checked_target, json_text, new_file
-from pbdp.cli.options import add, add_ledger, ledger_place, request_of, typed_numbers
+from pbdp.cli.options import add, add_ledger, ledger_place, typed_numbers
 from pbdp.cli.parser import Parser
+from pbdp.cli.requests import add_options, request_of
 from pbdp.digits import plain
 from pbdp.errors import ContradictionError
 from pbdp.ledger.question import AskRequest
 from pbdp.paying import BUDGET, DEFAULT_LEDGER
-from pbdp.settings import add_options
 
 if TYPE_CHECKING:
     from pbdp.ledger import Ledger

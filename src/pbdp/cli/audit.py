@@ -9,7 +9,7 @@ from pbdp.cli.files import Outcome, json_text, picture_of
 from pbdp.cli.options import add, float_of, plan_in
 from pbdp.cli.parser import Parser, whole
 from pbdp.errors import ContradictionError
-from pbdp.settings import number_of
+from pbdp.kinds import number_of
 
 if TYPE_CHECKING:
     from pbdp.audit.audit import Audit, Audited

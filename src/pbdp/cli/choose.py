@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.choosing.request import GIVEN, Asked, ChoiceRequest, ChooseRequest
 from pbdp.cli.files import Outcome, picture_of
-from pbdp.cli.options import add, add_ledger, check_budget, request_of, target_of
+from pbdp.cli.options import add, add_ledger, check_budget, target_of
 from pbdp.cli.parser import Parser
+from pbdp.cli.requests import add_options, request_of
 from pbdp.columns.files import FORMATS
 from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.paying import BUDGET
-from pbdp.settings import add_options
 
 if TYPE_CHECKING:
     from pbdp.choosing.plan import ChoicePlan

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pbdp.cli.files import Outcome, checked_target, json_text, new_file, picture_of, saved_words
-from pbdp.cli.options import add, add_ledger, check_budget, request_of, typed_numbers
+from pbdp.cli.options import add, add_ledger, check_budget, typed_numbers
 from pbdp.cli.parser import Parser
+from pbdp.cli.requests import add_options, option_of, request_of
 from pbdp.columns.files import FORMATS
 from pbdp.comparing.request import CompareRequest, Comparing, Pair, checked_users
 from pbdp.digits import percent_down, percent_up
 from pbdp.errors import ContradictionError, InputError
 from pbdp.paying import BUDGET, PayingFor, Payment
-from pbdp.settings import add_options, option_of
 
 if TYPE_CHECKING:
     from pbdp.comparing.compared import Compared

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pbdp.errors import ContradictionError, InputError
-from pbdp.json_records import LARGEST, NotJsonError, content_of, json_of
+from pbdp.json_records import LARGEST, NotJsonError, content_of, json_of, place_of
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -66,14 +66,13 @@ def text_in(what: str, path: Path | str, largest: int = LARGEST) -> str:
 def lines_in(what: str, path: Path | str) -> Iterator[str]:
     """The lines of a file of any length, one after the other; none may be longer than other files are."""
     try:
-        with Path(path).open("rb") as file:
+        with place_of(what, path).open("rb") as file:
             while line := file.readline(LARGEST + 1):
                 if len(line) > LARGEST:
                     raise InputError(what, f"made of lines of at most {LARGEST // 2**20} MiB", path)
                 yield line.decode("utf-8", "replace")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not the name of a file"
-        raise InputError(what, "readable", path, f"{reason}.") from None
+    except OSError as error:
+        raise InputError(what, "readable", path, f"{error.strerror}.") from None
 
 
 def toml_in(what: str, path: Path | str) -> dict[str, Any]:
@@ -144,7 +143,7 @@ def checked_target(
     what: str = "output",
 ) -> Path:
     """Where a file will be; refused at once if something is there that may not be replaced."""
-    path = Path(name).resolve()
+    path = place_of(what, name).resolve()
     if any(same_file(path, Path(other)) for other in read if other not in (None, STANDARD)):
         raise ContradictionError(what, "another file than those that are read", name)
     if path.exists() and not path.is_file():

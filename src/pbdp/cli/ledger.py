@@ -12,22 +12,14 @@ from typing import TYPE_CHECKING, Any
 from pbdp.accounting.risk import delta_words
 from pbdp.cli.files import Outcome, checked_target, json_text, lines_in, new_file, picture_of
 from pbdp.cli.ledger_keys import declare_keys
-from pbdp.cli.options import (
-    add,
-    add_budget,
-    add_neighbors,
-    ledger_place,
-    names_in,
-    paying_of,
-    request_of,
-)
+from pbdp.cli.options import add, add_budget, add_neighbors, ledger_place, names_in, paying_of
 from pbdp.cli.parser import Parser, share
+from pbdp.cli.requests import add_options, request_of
 from pbdp.digits import delta_text, epsilon_text, percent_up
 from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.paying import BUDGET, DEFAULT_LEDGER, LEDGER_VARIABLE, PayingOnce, Payment
 from pbdp.report.text import paragraph
 from pbdp.report.words.ledgers import history_table, status_table, verification_words
-from pbdp.settings import add_options
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget

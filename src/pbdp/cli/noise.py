@@ -10,8 +10,8 @@ from pbdp.cli.files import json_text
 from pbdp.cli.options import add, plan_in
 from pbdp.cli.parser import Parser
 from pbdp.digits import percent_down
+from pbdp.kinds import number_of
 from pbdp.report.text import bar, columns
-from pbdp.settings import number_of
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan

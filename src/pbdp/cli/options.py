@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from pbdp.cli.files import STANDARD, checked_target, new_file
 from pbdp.cli.parser import number, share, whole
+from pbdp.cli.requests import add_options, request_of
 from pbdp.digits import SHORT_TEXT, number_in
 from pbdp.errors import ContradictionError, InputError, shown
+from pbdp.kinds import number_of
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.paying import BUDGET, DEFAULT_LEDGER, LEDGER_VARIABLE, PayingOnce, Payment
-from pbdp.settings import Request, add_options, number_of, option_of
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
     from pbdp.planning.plan import Plan
 
-Q = TypeVar("Q", bound=Request)
 P = TypeVar("P", bound=PayingOnce)
 # Endings that say a format by another name.
 _ALSO = {"pq": "parquet", "txt": "csv"}
@@ -202,24 +202,6 @@ def _writable(target: Target) -> Target:
 
         pyarrow_modules()
     return target
-
-
-def request_of(
-    kind: type[Q], options: argparse.Namespace, file: Mapping[str, Any] | None = None, **more: object
-) -> Q:
-    """The request that the options make, with what a file says of it; none may say what the other does.
-
-    `more` is what no option says.
-    """
-    names = [name for name, own in kind.settings().items() if own.option]
-    texts = {name: text for name in names if (text := getattr(options, name, None)) is not None}
-    given = kind.typed(texts, private=options.parser.private)
-    if file is None:
-        return kind(**given, **more)
-    for name in given:
-        if name in file:
-            raise ContradictionError(option_of(name), "left out, as FILE says it", shown(given[name]))
-    return kind.read({**file, **given})
 
 
 def names_in(text: str | None) -> list[str]:

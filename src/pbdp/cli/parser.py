@@ -15,7 +15,8 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from pbdp.errors import InputError, PbdpError, did_you_mean, without_passwords
-from pbdp.settings import LONG_EXPONENT, NotGivenError, either, how_to_write
+from pbdp.kinds import LONG_EXPONENT, either, how_to_write
+from pbdp.settings import NotGivenError
 
 # How values are repeated, here and by argparse.
 _REPEATED = re.compile(r"; got .*|: ignored explicit argument .*|'.*'", re.DOTALL)

@@ -6,11 +6,11 @@ import argparse
 from typing import TYPE_CHECKING
 
 from pbdp.cli.files import picture_of, plan_out, plan_target, settings_in
-from pbdp.cli.options import add, request_of
+from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
+from pbdp.cli.requests import add_options, request_of
 from pbdp.errors import ContradictionError
 from pbdp.planning.request import PlanRequest
-from pbdp.settings import add_options
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan

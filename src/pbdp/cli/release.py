@@ -18,11 +18,11 @@ from pbdp.cli.options import (
     paying_budget,
     paying_of,
     plan_in,
-    request_of,
     target_of,
     typed_numbers,
 )
 from pbdp.cli.parser import Parser, share
+from pbdp.cli.requests import request_of
 from pbdp.columns.files import FORMATS
 from pbdp.errors import ContradictionError, InputError, did_you_mean
 from pbdp.paying import PayingFor, Payment

@@ -15,7 +15,7 @@ from pbdp.errors import ContradictionError, InputError
 from pbdp.json_records import NotJsonError, json_of
 
 if TYPE_CHECKING:
-    from pbdp.checks import Verified
+    from pbdp.verification import Verified
 
 FAULTY, INCOMPLETE = 1, 4
 SQLITE = b"SQLite format 3\0"
@@ -134,7 +134,7 @@ def _choice(path: Path) -> Verified:
 
 
 def _release(options: argparse.Namespace) -> Verified:
-    from pbdp.checks import Verified
+    from pbdp.verification import Verified
     from pbdp.ledger import Ledger
     from pbdp.report.certificates.release_file import read_release, verify_release
 
@@ -145,7 +145,7 @@ def _release(options: argparse.Namespace) -> Verified:
 
 
 def _comparison(options: argparse.Namespace) -> Verified:
-    from pbdp.checks import Verified
+    from pbdp.verification import Verified
     from pbdp.comparing.plan import read
     from pbdp.ledger import Ledger
     from pbdp.report.certificates.comparison import verify_comparison

@@ -36,13 +36,13 @@ from pbdp.json_records import (
     write,
 )
 from pbdp.ledger.request import about
-from pbdp.parameters import finite, positive, with_words
-from pbdp.paying import MEANING, PayingFor
+from pbdp.parameters import finite, positive
+from pbdp.paying import A_BUDGET, PAYING, PayingFor
 from pbdp.planning.plan import Plan
 from pbdp.release.keystream import SECURE
 from pbdp.reported import Reported
 from pbdp.root_finding import least_enough
-from pbdp.settings import takes
+from pbdp.signatures import checked, takes
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
@@ -148,7 +148,7 @@ class ComparisonPlan(Reported):
             drawn = self.noise.release(answers, disjoint=disjoint, insecure_test_seed=seed).value
         return self._found(drawn, sizes, insecure_test_seed=seed)
 
-    @with_words(PayingFor, MEANING)
+    @checked(budget=A_BUDGET, **PAYING)
     def paid(
         self,
         budget: Budget,

@@ -5,23 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from pbdp.errors import ContradictionError, InputError, shown
+from pbdp.kinds import ANYTHING, CONFIDENCE, FLAG, NUMBER, POSITIVE, Kind, number_of, one_of, pair, share
 from pbdp.mechanism.neighbors import RELATION, RELATIONS, Neighbors
 from pbdp.parameters import finite, plain, positive, probability, whole
-from pbdp.settings import (
-    ANYTHING,
-    CONFIDENCE,
-    FLAG,
-    NUMBER,
-    POSITIVE,
-    Kind,
-    Request,
-    number_of,
-    one_of,
-    pair,
-    request,
-    setting,
-    share,
-)
+from pbdp.settings import Request, request, setting
 
 Measure = Literal["difference", "ratio"]
 Pair = tuple[int, int]
@@ -140,6 +127,9 @@ class Comparing(Request):
             got = "neither" if self.wider is None else "both"
             remedy = "Say what the analysis needs."
             raise ContradictionError("wider or power", "given, one of the two", got, remedy)
+        if self.power is not None and self.power <= 1 - self.confidence:
+            rule = f"above {1 - self.confidence:.3g}, as often as chance alone finds a lift"
+            raise InputError("power", rule, self.power, "0.8 for 80 %.")
         if self.power is not None and not self.lift:
             raise ContradictionError("lift", "given with power", "none", "Power to find which lift?")
 

@@ -22,6 +22,7 @@ from pbdp.accounting import RESERVE
 from pbdp.digits import delta_text, epsilon_text, percent_up, rounded_down
 from pbdp.errors import ContradictionError, InputError, PbdpError, shown
 from pbdp.json_records import digest
+from pbdp.kinds import FLAG, FUNCTION, TEXT, WHOLE, instance_of
 from pbdp.ledger.errors import (
     BudgetExceededError,
     KeyReusedError,
@@ -36,15 +37,14 @@ from pbdp.ledger.record import Amounts, Entry, Package
 from pbdp.ledger.request import Request, Reservation, recorded
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Array, Index
-from pbdp.parameters import by_name, flag, instance, with_words
-from pbdp.paying import DEFAULT_LEDGER, LEDGER_VARIABLE, MEANING, Blocks, PayingFor, PayingOnce
+from pbdp.paying import DEFAULT_LEDGER, LEDGER_VARIABLE, PAYING, PAYING_ONCE, Blocks, PayingFor, PayingOnce
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Claim, Measured, Plans, Price, Priced, Terms, fingerprint, price
 from pbdp.planning.pricing.priced import name_of
 from pbdp.release.keystream import SecureKeystream
 from pbdp.release.releaser import Form
 from pbdp.reported import Reported
-from pbdp.settings import takes_on
+from pbdp.signatures import checked, takes_on
 
 if TYPE_CHECKING:
     from pbdp.ledger.ask import Asked
@@ -52,7 +52,12 @@ if TYPE_CHECKING:
 Numbers = Array | Index
 # Limits that agree to one part in this many are the same.
 SAME = 10**9
-LEDGER = "an open one, as Ledger.open(place) gives; pbdp.budget(dataset, ledger=place) opens both"
+LEDGER = instance_of(
+    Ledger, "an open one, as Ledger.open(place) gives; pbdp.budget(dataset, ledger=place) opens both"
+)
+PLAN = instance_of(Plan, "a plan, such as pbdp.plan makes")
+BLOCKS = instance_of(list | tuple, "a list of names")
+SHAPE = instance_of(list | tuple, "how many numbers each part has")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,7 +109,7 @@ class Budget(Reported):
     terms: Terms
 
     @classmethod
-    @by_name
+    @checked(ledger=LEDGER, blocks=BLOCKS)
     def create(
         cls,
         ledger: Ledger,
@@ -126,8 +131,6 @@ class Budget(Reported):
         `ledger` is an open one, `dataset` a new name in it, `neighbors` "add/remove" or "replace", and
         `note` a public remark.
         """
-        instance("ledger", ledger, Ledger, LEDGER)
-        instance("blocks", blocks, list | tuple, "a list of names")
         terms = Terms(
             epsilon=epsilon, delta=delta, reserve=reserve, blocks=tuple(blocks), neighbors=neighbors
         )
@@ -135,12 +138,12 @@ class Budget(Reported):
         return cls(ledger=ledger, dataset=dataset, terms=terms)
 
     @classmethod
+    @checked(ledger=LEDGER)
     def of(cls, ledger: Ledger, dataset: str) -> Budget:
         """The budget that the dataset was given.
 
         `ledger` is an open one.
         """
-        instance("ledger", ledger, Ledger, LEDGER)
         state = ledger.dataset(dataset)
         terms = Terms.from_record(state.rule)
         limits = terms.limits()
@@ -204,6 +207,7 @@ class Budget(Reported):
         """How often the best attacker with this prior guesses right, at most, when all of it is spent."""
         return self.terms.risk(prior)
 
+    @checked(explain=FLAG)
     def describe(self, *, explain: bool = False) -> str:
         """What is promised, what is spent and what is left, in words.
 
@@ -238,7 +242,7 @@ class Budget(Reported):
         """
         return price(self.terms, _counted(plans), self.state.spent, blocks)
 
-    @with_words(PayingOnce, MEANING)
+    @checked(**PAYING_ONCE)
     def reserve(self, *plans: Priced | tuple[Priced, int], **paying: Unpack[PayingOnce]) -> Reserved:
         """Pay for plans, each (plan, times) or once, together and in advance: composed exactly, as one step.
 
@@ -266,7 +270,7 @@ class Budget(Reported):
     @overload
     def release(self, plan: Plan, answers: Form, **asked: Unpack[_Releasing]) -> Form: ...
 
-    @with_words(PayingFor, MEANING)
+    @checked(plan=PLAN, disjoint=FLAG, again=FLAG, **PAYING)
     def release(
         self,
         plan: Plan,
@@ -281,8 +285,6 @@ class Budget(Reported):
         Of the answers only types and number are looked at before they are paid for. `disjoint` says that no
         person affects more than one of them. `again` pays for another package of the plan's releases.
         """
-        instance("plan", plan, Plan, "a plan, such as pbdp.plan makes")
-        disjoint = flag("disjoint", disjoint)
         ready = plan.prepared(answers, disjoint=disjoint)
         if not ready.count:
             raise InputError("answers", "at least one number", "none")
@@ -297,7 +299,7 @@ class Budget(Reported):
         )
         return ready.restored(paid.values)
 
-    @with_words(PayingFor, MEANING)
+    @checked(draw=FUNCTION, disjoint=FLAG, again=FLAG, shape=SHAPE, **PAYING)
     def paid(
         self,
         plan: Plan,
@@ -317,11 +319,8 @@ class Budget(Reported):
         numbers each part of a plan has, if it has several; they are stored apart, never to be taken for each
         other's. `disjoint` and `again` are as in `release`, `parts` and `whole` as in `answered`.
         """
-        instance("draw", draw, Callable, "a function")  # type: ignore[arg-type]
-        if shape is not None:
-            instance("shape", shape, list | tuple, "how many numbers each part has")
-            for size in shape:
-                _count("shape", size, least=0)
+        for size in shape or ():
+            _count("shape", size, least=0)
         stored, reservation = self.answered(
             plan,
             count,
@@ -337,7 +336,7 @@ class Budget(Reported):
             raise KeyReusedError(reservation.key)
         return Paid(values=values, reservation=reservation)
 
-    @with_words(PayingFor, MEANING)
+    @checked(draw=FUNCTION, count=WHOLE, disjoint=FLAG, again=FLAG, parts=WHOLE, whole=TEXT, **PAYING)
     def answered(
         self,
         plan: Priced,
@@ -359,11 +358,7 @@ class Budget(Reported):
 
         `draw` makes the answer once it is paid for. `disjoint` and `again` are as in `release`.
         """
-        instance("draw", draw, Callable, "a function")  # type: ignore[arg-type]
         counted = _counted([(plan, times)])
-        _count("values", count)
-        _count("parts", parts)
-        instance("whole", whole, str, "a text")
         chosen = self.terms.chosen_blocks(paying.get("blocks"))
         package = _package(plan) if parts == 1 else parts
         bought = (part_id(self.terms.plan_id(plan, chosen), parts, whole), name_of(plan), package)
@@ -481,7 +476,7 @@ def _unpacked(stored: bytes, shape: Sequence[int] | None) -> Numbers | None:
     return np.concatenate([np.array(part) for part in listed])
 
 
-@by_name
+@checked(blocks=BLOCKS, trust=FLAG)
 def budget(
     dataset: str,
     *,
@@ -505,7 +500,6 @@ def budget(
         raise ContradictionError("epsilon and delta", "given together, or both left out", "one of them")
     terms = None
     if epsilon is not None and delta is not None:
-        instance("blocks", blocks, list | tuple, "a list of names")
         terms = Terms(
             epsilon=epsilon, delta=delta, reserve=reserve, blocks=tuple(blocks), neighbors=neighbors
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.json_records import canonical
+from pbdp.kinds import FLAG, one_of
 from pbdp.ledger.errors import (
     DamagedLedgerError,
     DatasetExistsError,
@@ -41,7 +42,8 @@ from pbdp.ledger.request import Request, Reservation
 from pbdp.ledger.stores.interface import Store
 from pbdp.ledger.stores.places import WAIT, store_at
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.parameters import flag, instance
+from pbdp.parameters import instance
+from pbdp.signatures import checked
 
 if TYPE_CHECKING:
     from pbdp.ledger.verification import Verification
@@ -64,6 +66,7 @@ class Ledger:
         self._log = Log(store, wait=wait)
 
     @classmethod
+    @checked(trust=FLAG)
     def create(cls, url: str | Path, *, wait: float = WAIT, trust: bool = False) -> Ledger:
         """A new ledger in a new file, or in a PostgreSQL database (`postgresql://...`).
 
@@ -73,7 +76,6 @@ class Ledger:
         `url` names a file, or a PostgreSQL database (`postgresql://...`); `wait` is how many seconds to
         wait for others who write.
         """
-        flag("trust", trust)
         identity, key = random_bytes(16).hex(), Key.fresh()
 
         def begin(store: Store) -> Ledger:
@@ -92,6 +94,7 @@ class Ledger:
         return cls._guarded(url, wait, begin)
 
     @classmethod
+    @checked(trust=FLAG)
     def open(cls, url: str | Path, *, wait: float = WAIT, trust: bool = False) -> Ledger:
         """The ledger at this place; a `RolledBackError` if it is older than this machine knows it.
 
@@ -101,7 +104,6 @@ class Ledger:
         `url` names a file, or a PostgreSQL database (`postgresql://...`); `wait` is how many seconds to
         wait for others who write.
         """
-        flag("trust", trust)
 
         def begin(store: Store) -> Ledger:
             try:
@@ -116,6 +118,7 @@ class Ledger:
         return cls._guarded(url, wait, begin)
 
     @classmethod
+    @checked(gap=one_of(("known", "all")))
     def repair(cls, url: str | Path, gap: str = "known", *, wait: float = WAIT) -> Ledger:
         """Go on with a ledger that is damaged or was taken back to an older state.
 
@@ -127,9 +130,6 @@ class Ledger:
         wait for others who write.
         """
         from pbdp.ledger.repair import repair
-
-        if gap not in ("known", "all"):
-            raise InputError("gap", '"known" or "all"', shown(gap))
 
         def begin(store: Store) -> Ledger:
             lost = repair(store, gap, wait)
@@ -227,8 +227,6 @@ class Ledger:
         """
         from pbdp.ledger.verification import verified
 
-        if against is not None:
-            instance("against", against, Iterable, "the lines of an export")
         return verified(self._log, self.notes, against)
 
     # ------------------------------------------------------------------------------------ what is written

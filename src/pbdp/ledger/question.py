@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pbdp.digits import plain
 from pbdp.errors import ContradictionError
+from pbdp.kinds import ANYTHING, CONFIDENCE, FLAG, POSITIVE, pair, share
 from pbdp.parameters import probability
 from pbdp.paying import Payment
 from pbdp.planning.request import WIDTH, Within
-from pbdp.settings import ANYTHING, CONFIDENCE, FLAG, POSITIVE, Request, pair, request, setting, share
+from pbdp.settings import Request, request, setting
 
 ACCURACY = "accuracy: two of width, confidence and share"
 

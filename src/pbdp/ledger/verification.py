@@ -26,6 +26,7 @@ from pbdp.ledger.keys import Keyring
 from pbdp.ledger.log import Log
 from pbdp.ledger.record import FORMAT, BrokenRecordError, Record, Row, unpacked_answer
 from pbdp.ledger.stores.places import WAIT, store_at
+from pbdp.parameters import iterated
 
 PLACE = "the export"
 _NAMES = ("sequence", "time", "kind", "payload", "previous", "hash", "key_id", "mac")
@@ -222,7 +223,9 @@ def walk_of(lines: Iterable[str], ring: Keyring | None = None) -> Walk:
     walk = Walk(ring)
     named: str | None = None
     ended: str | None = None
-    for number, line in enumerate(lines):
+    for number, line in enumerate(iterated("export", lines, "lines of text")):
+        if not isinstance(line, str):
+            raise InputError("export", "lines of text", f"something of type {type(line).__name__}")
         if ended is not None:
             walk.fault = walk.fault or "there is more after its last line"
             break

@@ -26,10 +26,11 @@ from pbdp.local.center_response import CenterResponse
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
 from pbdp.local.local_hashing import LocalHashing
 from pbdp.local.mean_response import MeanResponse
-from pbdp.local.mechanism import FORMAT, LocalMechanism
+from pbdp.local.mechanism import FORMAT, MECHANISM, LocalMechanism
 from pbdp.local.square_wave import SquareWave
 from pbdp.local.subset_selection import SubsetSelection
 from pbdp.local.user_split import UserSplit
+from pbdp.signatures import checked
 
 VECTORS = 12
 # All that a configuration may name.
@@ -79,6 +80,7 @@ def _word(fingerprint: str, number: int, place: int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode("ascii")).digest()[:8], "little")
 
 
+@checked(mechanism=MECHANISM)
 def save_configuration(mechanism: LocalMechanism, path: Path | str) -> None:
     """Write the configuration to a file."""
     write("configuration", path, file_content(configuration(mechanism)))

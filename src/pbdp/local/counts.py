@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from pbdp.errors import InputError
+from pbdp.kinds import TEXT, instance_of
 from pbdp.local.domain import Codes
-from pbdp.local.mechanism import LocalMechanism, Reports
+from pbdp.local.mechanism import MECHANISM, LocalMechanism, Reports
 from pbdp.local.value_codes import REASONS, read_values
-from pbdp.parameters import instance
+from pbdp.signatures import checked
 
 OTHER_CONFIGURATION = "another configuration"
 
@@ -56,9 +57,12 @@ class Counts:
         return sum(self.refused.values())
 
 
+COUNTS = instance_of(Counts, "counts of its reports")
+
+
+@checked(mechanism=MECHANISM)
 def no_counts(mechanism: LocalMechanism) -> Counts:
     """The counts of no reports, to add others to."""
-    instance("mechanism", mechanism, LocalMechanism, "that of a plan or a configuration")
     return Counts(
         fingerprint=mechanism.fingerprint,
         tally=np.zeros(mechanism.cells, dtype=np.int64),
@@ -67,13 +71,13 @@ def no_counts(mechanism: LocalMechanism) -> Counts:
     )
 
 
+@checked(mechanism=MECHANISM, fingerprint=TEXT)
 def count_reports(mechanism: LocalMechanism, reports: object, *, fingerprint: str | None = None) -> Counts:
     """Counts of a column of reports.
 
     Those of `Reports` carry their fingerprint; for a plain column give the one that came with it. Reports of
     another configuration are refused, all of them.
     """
-    instance("mechanism", mechanism, LocalMechanism, "that of a plan or a configuration")
     insecure = False
     if isinstance(reports, Reports):
         insecure = reports.insecure_test_seed is not None
@@ -84,6 +88,7 @@ def count_reports(mechanism: LocalMechanism, reports: object, *, fingerprint: st
     return _counted(mechanism, array, None, fingerprint, insecure)
 
 
+@checked(mechanism=MECHANISM, fingerprint=TEXT)
 def count_groups(
     mechanism: LocalMechanism,
     reports: object,

@@ -20,21 +20,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp.errors import InputError
-from pbdp.local.counts import Counts
+from pbdp.kinds import FLAG, one_of
+from pbdp.local.counts import COUNTS, Counts
 from pbdp.local.domain import Codes, Domain
-from pbdp.local.estimates import GUARANTEED, METHODS, SCORE, projected
+from pbdp.local.estimates import GUARANTEED, METHOD, SCORE, projected
 from pbdp.local.estimators import VALUE
 from pbdp.local.goal import Goal
 from pbdp.local.intervals import guaranteed_half_width, normal_quantile
-from pbdp.local.mechanism import LocalMechanism
+from pbdp.local.mechanism import MECHANISM, LocalMechanism
 from pbdp.local.square_wave import SquareWave
 from pbdp.local.variances import UnknowableVariances, Variances
 from pbdp.noise.kernel import Array
-from pbdp.parameters import confidence_level, whole
+from pbdp.parameters import confidence_level, iterated, plain, probability, whole
+from pbdp.settings import repeating
+from pbdp.signatures import checked
 
 # Beyond it the cumulative curve has no intervals.
 LARGEST_CURVE = 1024
 DISTRIBUTION, QUANTILE = "distribution", "quantile"
+SHAPE = one_of((DISTRIBUTION, QUANTILE))
 LEVELS = np.arange(1, 10) / 10
 # Surveys that are simulated for each shape, and for domains of more values than MANY.
 SURVEYS, FEW_SURVEYS, MANY = 8, 2, 512
@@ -69,8 +73,7 @@ class Distribution:
 
     def quantile(self, level: float) -> tuple[object, object, object]:
         """The value up to which that share of people are, and the ends of its interval."""
-        if not 0 < level < 1:
-            raise InputError("level", "above 0 and below 1", f"{level:g}")
+        probability("level", level)
         at = int(np.searchsorted(self.numbers, quantiles(self.numbers, self.share, np.array([level]))[0]))
         reached = np.flatnonzero(self.high >= level)
         first = int(reached[0]) if len(reached) else len(self.names) - 1
@@ -82,9 +85,12 @@ class Distribution:
         self, levels: Sequence[float] = tuple(LEVELS)
     ) -> list[tuple[float, object, object, object]]:
         """Levels with their values and intervals; the nine deciles if none are given."""
-        return [(float(level), *self.quantile(float(level))) for level in levels]
+        listed = map(plain, iterated("levels", levels, "a list of levels, such as [0.25, 0.5]"))
+        with repeating(False):
+            return [(level, *self.quantile(level)) for level in listed]
 
 
+@checked(mechanism=MECHANISM, counts=COUNTS, joint=FLAG, method=METHOD)
 def distribution(
     mechanism: LocalMechanism,
     counts: Counts,
@@ -97,8 +103,6 @@ def distribution(
 
     `joint` is for the whole curve (Bonferroni); `method` as for other estimates.
     """
-    if method not in METHODS:
-        raise InputError("method", f"one of {', '.join(METHODS)}", method)
     if counts.fingerprint != mechanism.fingerprint or counts.users == 0:
         raise InputError("counts", f"of good reports of configuration {mechanism.fingerprint}", "others")
     level = confidence_level("confidence", confidence)
@@ -193,8 +197,7 @@ class LeastShapeError(Goal):
 
     def __post_init__(self) -> None:
         whole("users", self.users)
-        if self.kind not in (DISTRIBUTION, QUANTILE):
-            raise InputError("kind", f"{DISTRIBUTION} or {QUANTILE}", self.kind)
+        SHAPE.check("kind", self.kind)
 
     @property
     def needs(self) -> tuple[str, ...]:

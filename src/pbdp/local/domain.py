@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
-from pbdp.parameters import instance, whole
+from pbdp.kinds import instance_of
+from pbdp.parameters import iterated, whole
 
 Value = int | str
 Codes = npt.NDArray[np.int64]
@@ -192,8 +193,8 @@ def in_categories(
     if isinstance(categories, Mapping):
         names, members = tuple(map(str, categories)), [_plain(part) for part in categories.values()]
     else:
-        instance("categories", categories, Iterable, "lists of values, or these by name")
-        members = [_plain(part) for part in categories]
+        parts = iterated("categories", categories, "lists of values, or these by name")
+        members = [_plain(part) for part in parts]
         names = tuple(_name(part, index) for index, part in enumerate(members))
     values = tuple(value for part in members for value in part)
     return CategoryDomain(values=values, sizes=tuple(map(len, members)), names=names)
@@ -217,13 +218,9 @@ def on_scale(values: Iterable[Hashable], width: int, *, ring: bool = False) -> S
 
 def _plain(values: Iterable[Hashable]) -> tuple[Value, ...]:
     """Values as Python's own int or str; other types are left for the domain to refuse."""
-    if isinstance(values, str | bytes):
-        raise InputError("values", "a list of values", "one string")
-    try:
-        listed = list(islice(iter(values), LARGEST_DOMAIN + 1))
-    except TypeError:
-        # an element of a column of data, perhaps: not even a number is shown
-        raise InputError("values", "a list of values", f"something of type {type(values).__name__}") from None
+    listed = list(islice(iterated("values", values, "a list of values"), LARGEST_DOMAIN + 1))
+    if len(listed) > LARGEST_DOMAIN:
+        raise InputError("values", f"at most {LARGEST_DOMAIN:,}", "more")
     return tuple(map(_python, listed))
 
 
@@ -237,3 +234,6 @@ def _name(part: Sequence[Value], index: int) -> str:
     if not part:
         return f"category {index + 1}"
     return str(part[0]) if len(part) == 1 else f"{part[0]}..{part[-1]}"
+
+
+DOMAIN = instance_of(Domain, "a domain, such as in_blocks(range(10, 101), 10)")

@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pbdp.digits import percent_down
-from pbdp.errors import InputError, shown
-from pbdp.local.counts import Counts
+from pbdp.errors import InputError
+from pbdp.kinds import FLAG, one_of
+from pbdp.local.counts import COUNTS, Counts
 from pbdp.local.domain import Codes, ScaleDomain
 from pbdp.local.estimators import CATEGORY, MEAN, VALUE
 from pbdp.local.intervals import exact_interval, guaranteed_half_width, normal_quantile, score_interval
-from pbdp.local.mechanism import LocalMechanism
+from pbdp.local.mechanism import MECHANISM, LocalMechanism
 from pbdp.noise.kernel import Array
-from pbdp.parameters import confidence_level, instance
+from pbdp.parameters import confidence_level
 from pbdp.reported import Reported
+from pbdp.signatures import checked
 
 # Numbers of people that a prior has weights for: 0, and from this part of the mean to all, evenly in the
 # logarithm.
@@ -25,6 +27,7 @@ ATOMS, LEAST_ATOM = 63, 1 / 16
 FITTED, NOISELESS = 1 << 14, 1e-9
 SCORE, GUARANTEED = "score", "guaranteed"
 METHODS = (SCORE, GUARANTEED)
+METHOD, KIND = one_of(METHODS), one_of((VALUE, CATEGORY, MEAN))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -126,6 +129,7 @@ def histogram(people: Array, variance: Array, users: float) -> Array:
     return projected(np.where(noise < atoms[above] - atoms[above - 1], people, found), users)
 
 
+@checked(mechanism=MECHANISM, counts=COUNTS, kind=KIND, joint=FLAG, method=METHOD)
 def estimate(
     mechanism: LocalMechanism,
     counts: Counts,
@@ -141,12 +145,6 @@ def estimate(
     `intervals`). `method="guaranteed"`: proved for any number of users; exact where the law of a count is
     known. `joint` makes the confidence that of all intervals together (Bonferroni).
     """
-    instance("mechanism", mechanism, LocalMechanism, "that of a plan or a configuration")
-    instance("counts", counts, Counts, "counts of its reports")
-    instance("method", method, str, f"one of {', '.join(METHODS)}")
-    checked_kind(kind)
-    if method not in METHODS:
-        raise InputError("method", f"one of {', '.join(METHODS)}", method)
     if counts.fingerprint != mechanism.fingerprint:
         raise InputError("counts", f"of configuration {mechanism.fingerprint}", counts.fingerprint)
     if counts.users == 0:
@@ -207,14 +205,6 @@ def _ends(
     else:
         ends = 0.0, float(users)
     return np.clip(people - half, *ends), np.clip(people + half, *ends)
-
-
-def checked_kind(kind: str) -> str:
-    """The kind, if it is "value", "category" or "mean"."""
-    instance("kind", kind, str, f"{VALUE}, {CATEGORY} or {MEAN}")
-    if kind not in (VALUE, CATEGORY, MEAN):
-        raise InputError("kind", f"{VALUE}, {CATEGORY} or {MEAN}", shown(kind))
-    return kind
 
 
 def _refusals(counts: Counts) -> str:

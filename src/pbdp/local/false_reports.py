@@ -29,12 +29,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.local.counts import Counts
+from pbdp.errors import InputError, shown
+from pbdp.kinds import instance_of
+from pbdp.local.counts import Counts, no_counts
 from pbdp.local.domain import Codes
 from pbdp.local.estimators import CATEGORY, MEAN, VALUE, exact_bincount
 from pbdp.local.intervals import binomial_upper
-from pbdp.local.mechanism import LocalMechanism
+from pbdp.local.mechanism import MECHANISM, LocalMechanism
 from pbdp.noise.kernel import Array
+from pbdp.parameters import iterated
+from pbdp.signatures import checked
 
 # p-values from which on it is said.
 ALARMING = 1e-3
@@ -63,6 +67,10 @@ class Repeats:
 
     pairs: int
     most: int
+
+
+REPEATS = instance_of(Repeats, "what `Repeating` found")
+PARTS = 'counts by name: [("all", counts)]'
 
 
 @dataclass(slots=True, kw_only=True)
@@ -96,12 +104,16 @@ class Repeating:
         return Repeats(pairs=int((often * (often - 1) // 2).sum()), most=int(often.max()))
 
 
+@checked(mechanism=MECHANISM, repeats=REPEATS)
 def alarms(
     mechanism: LocalMechanism, parts: Sequence[tuple[str, Counts]], repeats: Repeats | None = None
 ) -> tuple[Alarm, ...]:
     """All that is alarming about the reports of all parts together, and about their differences."""
-    total = parts[0][1]
-    for _, counts in parts[1:]:
+    parts = [_part(one) for one in iterated("parts", parts, PARTS)]
+    if not parts:
+        raise InputError("parts", PARTS, "none")
+    total = no_counts(mechanism)
+    for _, counts in parts:
         total += counts
     if total.users == 0:
         return ()
@@ -113,6 +125,12 @@ def alarms(
         replace(alarm, p_value=max(alarm.p_value, LEAST_P)) for alarm in found if alarm.p_value < ALARMING
     ]
     return tuple(sorted(said, key=lambda each: each.p_value))
+
+
+def _part(given: object) -> tuple[str, Counts]:
+    if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], Counts):
+        raise InputError("parts", PARTS, shown(given))
+    return given
 
 
 def _marks(mechanism: LocalMechanism, counts: Counts) -> list[Alarm]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.kinds import instance_of
 from pbdp.local.domain import Domain
 from pbdp.local.estimates import GUARANTEED, METHODS, SCORE
 from pbdp.local.estimators import CATEGORY, MEAN, VALUE
@@ -16,7 +17,7 @@ from pbdp.local.mechanism import LocalMechanism
 from pbdp.local.region import Region
 from pbdp.local.variances import Variances
 from pbdp.noise.kernel import Array
-from pbdp.parameters import confidence_level, finite, fraction, positive, whole
+from pbdp.parameters import confidence_level, finite, fraction, instance, positive, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -121,6 +122,7 @@ class ReportWithin(Goal):
     confidence: float | None = None
 
     def __post_init__(self) -> None:
+        instance("region", self.region, Region, "one, such as region_of makes")
         if self.confidence is not None:
             confidence_level("confidence", self.confidence)
         if self.region.cover_number == 1:
@@ -208,3 +210,6 @@ class Within(Goal):
     def cost(self, mechanism: LocalMechanism) -> float:
         """The largest half width as a multiple of the one asked for; at most 1 if the goal is met."""
         return max(self.half_width(mechanism.variances(kind)) / width for kind, width in self.widths.items())
+
+
+GOAL = instance_of(Goal, "a goal, such as Within")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.errors import InputError
 from pbdp.json_records import VERSION, digest
+from pbdp.kinds import instance_of
 from pbdp.local.blanket import AnswerPair, largest_distance
 from pbdp.local.domain import Codes, Domain, Value
 from pbdp.local.estimators import MEAN, Estimator, exact_bincount
@@ -283,3 +284,6 @@ def word_blocks(keystream: Keystream, count: int, each: int) -> Iterator[tuple[i
         size = min(users, count - start) * each
         stream.fill(buffer, zeros[: size * WORD])
         yield start, words[:size].reshape(-1, each)
+
+
+MECHANISM = instance_of(LocalMechanism, "that of a plan or a configuration")

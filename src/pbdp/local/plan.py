@@ -10,20 +10,21 @@ from typing import Any
 
 from pbdp.digits import rounded_up
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, shown
+from pbdp.kinds import POSITIVE, SHARE, TEXT, WHOLE
 from pbdp.local.boosted_response import BoostedResponse
 from pbdp.local.distributions import LeastShapeError, curve_variances
-from pbdp.local.domain import Domain, ScaleDomain
+from pbdp.local.domain import DOMAIN, Domain, ScaleDomain
 from pbdp.local.estimators import CATEGORY, MEAN, NOT_KNOWABLE, VALUE
-from pbdp.local.goal import Goal, ReportWithin
+from pbdp.local.goal import GOAL, Goal, ReportWithin
 from pbdp.local.integer_weights import LARGEST_EPSILON, SMALLEST_EPSILON, checked_epsilon
 from pbdp.local.limit import Limit, limit_of, report_confidence, report_epsilon
 from pbdp.local.mechanism import LocalMechanism
 from pbdp.local.randomizers import Randomizer, boosted, randomizers_for
 from pbdp.local.region import CATEGORY_REGION, Region, region_of
 from pbdp.local.shuffling import Shuffled, costs_at_most, shuffled
-from pbdp.parameters import instance, positive
 from pbdp.reported import Reported
 from pbdp.root_finding import least_enough
+from pbdp.signatures import checked
 
 # epsilon is found to this relative precision, and the larger end is taken.
 PRECISION = 1e-7
@@ -179,6 +180,7 @@ class LocalPlan(Reported):
         }
 
 
+@checked(domain=DOMAIN, goal=GOAL, use=TEXT)
 def plan_local(
     domain: Domain,
     goal: Goal,
@@ -192,8 +194,6 @@ def plan_local(
     `epsilon0` takes boosted response with that part of epsilon, and `use` another mechanism of those
     compared, by its name; the others stand beside it.
     """
-    instance("domain", domain, Domain, "a domain, such as in_blocks makes")
-    instance("goal", goal, Goal, "a goal, such as Within")
     randomizers = randomizers_for(domain, goal)
     if epsilon is None:
         ranked = _by_epsilon(domain, goal, randomizers)
@@ -213,6 +213,7 @@ def plan_local(
     return LocalPlan(domain=domain, goal=goal, chosen=chosen, others=tuple(others))
 
 
+@checked(domain=DOMAIN, goal=GOAL, epsilon=POSITIVE, delta=SHARE, users=WHOLE, use=TEXT)
 def plan_shuffled(
     domain: Domain,
     goal: Goal,
@@ -238,7 +239,7 @@ def plan_shuffled(
         return _plan(domain, goal, [replace(entry, central=central) for central, entry in after], use)
     if goal.asks:
         raise ContradictionError("goal", "a least error where epsilon is for shuffled reports", "an accuracy")
-    most = positive("central epsilon", epsilon)
+    most = epsilon
 
     def fitting(randomizer: Randomizer) -> LocalMechanism:
         """With the largest epsilon that fits, by bisection; `most` itself always does."""

@@ -20,11 +20,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pbdp.errors import InputError
+from pbdp.kinds import POSITIVE, TEXT, WHOLE, instance_of
 from pbdp.local.distributions import LeastShapeError
-from pbdp.local.domain import CategoryDomain, Domain
-from pbdp.local.goal import Goal, LeastError, LeastMeanError
+from pbdp.local.domain import DOMAIN, CategoryDomain, Domain
+from pbdp.local.goal import GOAL, Goal, LeastError, LeastMeanError
 from pbdp.local.plan import LocalPlan, plan_local
-from pbdp.parameters import positive, whole
+from pbdp.parameters import iterated
+from pbdp.signatures import checked
 
 ONE, ALL = "one each", "all"
 
@@ -36,6 +38,15 @@ class Question:
     name: str
     domain: Domain
     goal: Goal
+
+    def __post_init__(self) -> None:
+        TEXT.check("name", self.name)
+        DOMAIN.check("domain", self.domain)
+        GOAL.check("goal", self.goal)
+
+
+SEVERAL = "a list of Question"
+QUESTION = instance_of(Question, SEVERAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,15 +92,16 @@ class QuestionPlan:
         }
 
 
+@checked(epsilon=POSITIVE, users=WHOLE)
 def plan_questions(questions: Sequence[Question], *, epsilon: float, users: int) -> QuestionPlan:
     """The better way to ask questions that cost one person `epsilon` together."""
-    positive("epsilon", epsilon)
+    questions = [QUESTION.check("questions", one) for one in iterated("questions", questions, SEVERAL)]
     if len(questions) < 2:
         raise InputError("questions", "two or more", f"{len(questions)}")
     if len({each.name for each in questions}) < len(questions):
         raise InputError("questions", "named differently", "two of one name")
     number = len(questions)
-    if whole("users", users) < number:
+    if users < number:
         raise InputError("users", f"at least {number}, one for each question", users)
     ways = {
         ONE: tuple(_one(each, epsilon, users, number) for each in questions),

@@ -23,8 +23,9 @@ from fractions import Fraction
 import numpy as np
 
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.local.domain import CategoryDomain, Codes, Domain, ScaleDomain
+from pbdp.local.domain import DOMAIN, CategoryDomain, Codes, Domain, ScaleDomain
 from pbdp.parameters import whole
+from pbdp.signatures import checked
 
 CATEGORY_REGION = "category"
 
@@ -65,9 +66,10 @@ class Region:
         return tuple(found)
 
 
+@checked(domain=DOMAIN)
 def region_of(domain: Domain, within: int | str) -> Region:
     """`within` of whole numbers (places, where answers are texts or on a ring), or "category"."""
-    if within == CATEGORY_REGION:
+    if isinstance(within, str) and within == CATEGORY_REGION:
         if not isinstance(domain, CategoryDomain) or not domain.grouped:
             raise InputError("report_within", "a distance where there are no categories", "category")
         return Region(

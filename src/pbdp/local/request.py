@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pbdp.errors import ContradictionError, InputError, shown
-from pbdp.parameters import instance, positive, whole
-from pbdp.settings import (
+from pbdp.kinds import (
     ANYTHING,
     CONFIDENCE,
     FLAG,
@@ -16,13 +15,13 @@ from pbdp.settings import (
     TEXT,
     WHOLE,
     Kind,
-    Request,
     number_typed,
+    object_of,
     one_of,
-    request,
-    setting,
-    takes,
 )
+from pbdp.parameters import positive, whole
+from pbdp.settings import Request, request, setting
+from pbdp.signatures import takes
 
 if TYPE_CHECKING:
     from pbdp.local.domain import Domain
@@ -89,7 +88,11 @@ WIDTH = Kind(check=positive, read=SHARE.read, schema=POSITIVE.schema, form="numb
 class SurveyRequest(Request):
     """An epsilon, or an accuracy, for the answers of a survey."""
 
-    domain: Domain = setting(ANYTHING, "what people may answer: in_blocks(range(100), 10)", kw_only=False)
+    domain: Domain = setting(
+        object_of("pbdp.local.domain", "Domain", "a domain, such as in_blocks(range(10, 101), 10)"),
+        "what people may answer: in_blocks(range(100), 10)",
+        kw_only=False,
+    )
     epsilon: float | None = setting(
         POSITIVE, "what one report may cost a person", default=None, group=PRIVACY
     )
@@ -257,10 +260,8 @@ def goal_of_error(
 
 def survey_of(asked: SurveyRequest) -> LocalPlan:
     """The best mechanism at an epsilon, or the one that meets an accuracy with the least epsilon."""
-    from pbdp.local.domain import Domain
     from pbdp.local.plan import plan_local, plan_shuffled
 
-    instance("domain", asked.domain, Domain, "a domain, such as in_blocks(range(10, 101), 10)")
     goal = asked.wanted()
     if asked.central_epsilon is None and not (asked.shuffled and goal.asks):
         return plan_local(asked.domain, goal, epsilon=asked.epsilon, epsilon0=asked.epsilon0, use=asked.use)

@@ -37,11 +37,12 @@ import numpy as np
 
 from pbdp.accounting.composition.convolution import convolution
 from pbdp.errors import InputError, shown
+from pbdp.kinds import POSITIVE, SHARE, WHOLE
 from pbdp.local.blanket import AnswerPair
-from pbdp.local.mechanism import LocalMechanism
+from pbdp.local.mechanism import MECHANISM, LocalMechanism
 from pbdp.noise.kernel import Array
-from pbdp.parameters import instance, probability, whole
 from pbdp.root_finding import least_enough
+from pbdp.signatures import checked
 
 # Steps of the grid in the largest l at most, and cells of the window about at most and at least.
 STEPS, MOST_CELLS, LEAST_CELLS = 24, 1 << 17, 1 << 10
@@ -63,14 +64,13 @@ class Shuffled:
     epsilon: float
 
 
+@checked(mechanism=MECHANISM, users=WHOLE, delta=SHARE, known=POSITIVE)
 def shuffled(mechanism: LocalMechanism, users: int, delta: float, known: float = math.inf) -> Shuffled:
     """The least epsilon that is proved for this delta: over all answers, and whatever the others hold.
 
     `known` is one that was proved already (`costs_at_most`).
     """
-    instance("mechanism", mechanism, LocalMechanism, "that of a plan or a configuration")
-    whole("users", users)
-    if probability("delta", delta) < LEAST_DELTA:
+    if delta < LEAST_DELTA:
         raise InputError("delta", f"at least {LEAST_DELTA:g}", shown(delta))
     pairs = [side for each in mechanism.answer_pairs for side in (each, each.swapped())]
     found = 0.0

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from pbdp.errors import InputError, did_you_mean, shown
-from pbdp.settings import Kind
+from pbdp.kinds import Kind
 
 
 def _one_contribution(low: int, high: int) -> int:

@@ -26,7 +26,7 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import Unknown, region_within, unknown_of
 from pbdp.planning.request import PlanRequest, RequirementRequest
-from pbdp.settings import takes
+from pbdp.signatures import takes
 
 if TYPE_CHECKING:
     # the planner is imported where it is used: a request that cannot be is refused without

@@ -13,7 +13,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-from pbdp.checks import Check, Verified
 from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import PlanFileError
 from pbdp.json_records import (
@@ -41,6 +40,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import kernel_from
 from pbdp.planning.certificate import certified
 from pbdp.planning.plan import Part, Plan, plan_of
+from pbdp.verification import Check, Verified
 
 Record = dict[str, Any]
 

@@ -7,10 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pbdp.errors import ContradictionError, InputError, shown
-from pbdp.mechanism.coordinates import CHANGE_NORMS, NORMS
-from pbdp.mechanism.neighbors import RELATION, RELATIONS
-from pbdp.parameters import above_one, fraction, number_or_infinite, plain, positive
-from pbdp.settings import (
+from pbdp.kinds import (
     ANYTHING,
     CONFIDENCE,
     EPSILON,
@@ -19,14 +16,15 @@ from pbdp.settings import (
     POSITIVE,
     WHOLE,
     Kind,
-    Request,
     number,
     number_typed,
     one_of,
     pair,
-    request,
-    setting,
 )
+from pbdp.mechanism.coordinates import CHANGE_NORMS, NORMS
+from pbdp.mechanism.neighbors import RELATION, RELATIONS
+from pbdp.parameters import above_one, fraction, number_or_infinite, plain, positive
+from pbdp.settings import Request, request, setting
 
 if TYPE_CHECKING:
     from pbdp.mechanism.region import Region

@@ -53,7 +53,8 @@ def picture_of(thing: object, path: str | Path | None = None, *, full: bool = Fa
     from pbdp.report.pictures.canvas import saved
 
     drawing = _found(*_DRAWN[type(thing).__name__])
-    return saved(drawing(thing, full=True) if full else drawing(thing), path)
+    longer = full and type(thing).__name__ == "Plan"
+    return saved(drawing(thing, full=True) if longer else drawing(thing), path)
 
 
 def _found(module: str, name: str) -> Any:

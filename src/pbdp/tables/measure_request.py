@@ -11,8 +11,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, get_args
 
 from pbdp.errors import ContradictionError, InputError, shown
-from pbdp.parameters import plain, positive, probability
-from pbdp.settings import (
+from pbdp.kinds import (
     CONFIDENCE,
     FLAG,
     NON_NEGATIVE,
@@ -20,14 +19,13 @@ from pbdp.settings import (
     POSITIVE,
     WHOLE,
     Kind,
-    Request,
     either,
     number_typed,
     one_of,
-    request,
-    setting,
     share_typed,
 )
+from pbdp.parameters import plain, positive, probability
+from pbdp.settings import Request, request, setting
 from pbdp.tables.request import COLUMN, MEASURE_WIDTH, NAME, Width
 
 Per = Literal["row", "person"]

@@ -11,10 +11,10 @@ import numpy as np
 from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array
-from pbdp.parameters import with_words
-from pbdp.paying import MEANING, PayingOnce
+from pbdp.paying import PAYING_ONCE, PayingOnce
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.reported import Reported
+from pbdp.signatures import checked
 from pbdp.tables.measure import Column, Measure
 from pbdp.tables.nonnegative import nonnegative_tables
 from pbdp.tables.numbers import Number, worth
@@ -212,7 +212,7 @@ class TablePlan(Reported):
         bounded = any(self.query.is_bounded(one) for one in self.query.measures if of in self.labels(one))
         return words.replace("of the truth", "of the bounded number") if bounded else words
 
-    @with_words(PayingOnce, MEANING)
+    @checked(**PAYING_ONCE)
     def release(
         self,
         data: object,

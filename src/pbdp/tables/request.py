@@ -13,24 +13,11 @@ from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pbdp.errors import InputError, did_you_mean, shown
+from pbdp.kinds import CONFIDENCE, EPSILON, FLAG, TEXT, WHOLE, Kind, number_typed, share, share_typed
 from pbdp.mechanism.neighbors import RELATION, RELATIONS, Neighbors
 from pbdp.parameters import plain, positive, probability
 from pbdp.planning.request import WIDTH, Within
-from pbdp.settings import (
-    CONFIDENCE,
-    EPSILON,
-    FLAG,
-    TEXT,
-    WHOLE,
-    Kind,
-    Request,
-    number_typed,
-    renamed,
-    request,
-    setting,
-    share,
-    share_typed,
-)
+from pbdp.settings import Request, renamed, request, setting
 
 if TYPE_CHECKING:
     from pbdp.tables.measure import Measure

@@ -31,6 +31,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from pbdp.kinds import CONFIDENCE, whole_number
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
@@ -38,7 +39,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.family import known_families
 from pbdp.noise.kernel import LatticeKernel
-from pbdp.settings import CONFIDENCE, Request, request, setting, whole_number
+from pbdp.settings import Request, request, setting
 
 _NARROWEST, _FINENESS = 0.05, 1e-3
 

@@ -94,8 +94,9 @@ def create_pair(path: Path) -> Path:
         for file, content, mode in ((path, secret, 0o600), (public, shown, 0o644)):
             with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as opened:
                 opened.write(content)
-    except OSError as error:
-        raise InputError("key", "a new file", str(path), f"{error.strerror}.") from None
+    except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
+        why = f"{error.strerror}." if isinstance(error, OSError) else ""
+        raise InputError("key", "a new file", repr(str(path)), why) from None
     return public
 
 

@@ -44,6 +44,7 @@ from pbdp.choosing.scores import Scale, score_scale
 from pbdp.choosing.search import plan_picks
 from pbdp.digits import percent_down
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, did_you_mean, shown
+from pbdp.kinds import CONFIDENCE, POSITIVE, TEXT, WHOLE
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.neighbors import Neighbors
@@ -53,7 +54,7 @@ from pbdp.noise.family import known_families
 from pbdp.noise.kernel import Array, Index
 from pbdp.planning.plan import Part
 from pbdp.release.keystream import Keystream
-from pbdp.settings import CONFIDENCE, POSITIVE, TEXT, WHOLE, Request, request, setting
+from pbdp.settings import Request, request, setting
 from pbdp.tables.measure import Measure
 from pbdp.tables.picks import count_for_picks, plain_design
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.files import checked_target, json_text, new_file, picture_of, saved_words
 from pbdp.cli.local.domains import declare_domain, domain_of, expected_in
-from pbdp.cli.options import add, request_of
+from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
+from pbdp.cli.requests import add_options, request_of
 from pbdp.local.request import BOTH, USUAL_USERS, SurveyRequest, survey_of
-from pbdp.settings import add_options
 
 if TYPE_CHECKING:
     from pbdp.local import LocalPlan

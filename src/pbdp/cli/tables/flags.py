@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
+from pbdp.cli.requests import add_options, option_of
 from pbdp.errors import InputError, shown
-from pbdp.settings import Request, add_options, option_of
+from pbdp.settings import Request
 from pbdp.tables.measure_request import MEASURES
 from pbdp.tables.request import NUMBERS, QueryRequest, settings_typed
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pbdp.errors import InputError, shown
 from pbdp.ledger.stores.interface import Store
 from pbdp.ledger.stores.sqlite import SqliteStore
-from pbdp.parameters import instance, is_connection
+from pbdp.parameters import instance, is_connection, is_file_name
 
 # Seconds to wait for another program that holds the ledger, and the most that anybody means to wait.
 WAIT, LONGEST_WAIT = 30.0, 86_400
@@ -34,6 +34,6 @@ def store_at(url: str | Path, *, wait: float) -> Store:
     if is_connection(text):
         remedy = "Write postgresql://host:port/database; a file in this folder with ./ before its name."
         raise InputError("ledger", rule, "what looks like another way to name a database", remedy)
-    if not text or "\0" in text:
+    if not text or not is_file_name(text):
         raise InputError("ledger", rule, shown(text))
     return SqliteStore(Path(text), wait=wait)

@@ -153,6 +153,8 @@ class SqliteStore(SqlStore):
 
     def salvage(self) -> Iterator[Row]:
         """Every row that SQLite still gives; nothing of the file is taken for granted."""
+        if not self._path.is_file():
+            raise NotALedgerError(self.place, "where there is no file")
         with closing(sqlite3.connect(f"{self._path.as_uri()}?mode=rw", uri=True)) as connection:
             connection.text_factory = lambda text: text.decode(errors="surrogateescape")
             # else SQLite reads nothing of a file that was cut short

@@ -34,7 +34,7 @@ from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.digits import delta_text, epsilon_text, percent_up, rounded_up
 from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.json_records import digest
-from pbdp.mechanism.neighbors import Neighbors
+from pbdp.mechanism.neighbors import RELATION, Neighbors
 from pbdp.parameters import instance
 from pbdp.planning.pricing.priced import Claim, Priced, compose_plans, fingerprint, losses_of, name_of
 
@@ -64,7 +64,7 @@ class Terms:
     filter: Filter = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
+        object.__setattr__(self, "neighbors", RELATION.check("neighbors", self.neighbors))
         object.__setattr__(
             self, "filter", Filter(epsilon=self.epsilon, delta=self.delta, reserve=self.reserve)
         )

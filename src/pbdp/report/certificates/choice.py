@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pbdp.checks import Check, Verified
 from pbdp.choosing.plan import ChoicePlan
 from pbdp.digits import delta_text, percent_down, rounded_down, rounded_up
 from pbdp.json_records import digest
@@ -24,6 +23,7 @@ from pbdp.report.certificates.statement import (
     attacker,
     loss,
 )
+from pbdp.verification import Check, Verified
 
 LONG = "The table is too long for a page. The command above computes the guarantee again from it."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbdp.checks import Check, FaultError, UnknownError, checked
+from pbdp.verification import Check, FaultError, UnknownError, checked
 from pbdp.comparing.compared import Compared
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up

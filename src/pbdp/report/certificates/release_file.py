@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbdp import __version__
-from pbdp.checks import Check, FaultError, UnknownError, checked
 from pbdp.digits import rounded_up
 from pbdp.errors import InputError
 from pbdp.json_records import VERSION, broken_refused, check_claims, file_content, of_format, record_in, write
 from pbdp.planning.plan import Plan
 from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.pricing import Terms
+from pbdp.verification import Check, FaultError, UnknownError, checked
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger

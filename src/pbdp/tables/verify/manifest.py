@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.checks import Check, FaultError, MissingError, UnknownError, Verified, checked
 from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.errors import InputError, PbdpError
 from pbdp.json_records import NotJsonError, content_of, json_of, kind_of, kind_of_record, place_of
@@ -63,6 +62,7 @@ from pbdp.tables.verify.published_file import (
     check_stored,
     file_of,
 )
+from pbdp.verification import Check, FaultError, MissingError, UnknownError, Verified, checked
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger

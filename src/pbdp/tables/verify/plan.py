@@ -13,7 +13,6 @@ from itertools import combinations
 import numpy as np
 
 from pbdp.accounting.composition.loss_distribution import cell_sums
-from pbdp.checks import FaultError, MissingError
 from pbdp.choosing.permute_and_flip import Coins
 from pbdp.choosing.scores import MOST_GAPS, score_scale
 from pbdp.digits import percent_down
@@ -49,6 +48,7 @@ from pbdp.tables.top import (
     scores_with,
 )
 from pbdp.tables.verify.published_file import SAME, PublishedFile, Record, keys_in, numbers_in
+from pbdp.verification import FaultError, MissingError
 
 
 def plan_of(record: Record, file: PublishedFile | None) -> TablePlan:

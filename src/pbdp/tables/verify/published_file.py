@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.checks import Check, FaultError, MissingError
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
 from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_record
@@ -35,6 +34,7 @@ from pbdp.tables.table import (
     withheld_names,
 )
 from pbdp.tables.top import Top
+from pbdp.verification import Check, FaultError, MissingError
 
 # Figures may differ in their last digits on another machine.
 SAME = 1e-9

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pbdp.checks import Check, FaultError, MissingError, UnknownError, Verified, checked
 from pbdp.errors import InputError
+from pbdp.verification import Check, FaultError, MissingError, UnknownError, Verified, checked
 
 
 def looked(error: Exception | None) -> str:
