@@ -95,9 +95,14 @@ def test_no_content_ends_in_an_error_of_python(
 
 
 @every_reader
-@pytest.mark.parametrize("name", ["missing", ".", "a\0b"])
-def test_what_cannot_be_read_is_refused(read: Callable[[Path], object], tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="must be readable"):
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [("missing", "readable"), (".", "readable"), ("a\0b", "the name of a file"), ("\ud800", "the name of a")],
+)
+def test_what_cannot_be_read_is_refused(
+    read: Callable[[Path], object], tmp_path: Path, name: str, rule: str
+) -> None:
+    with pytest.raises(InputError, match=f"must be {rule}"):
         read(tmp_path / name)
 
 

@@ -16,7 +16,6 @@ from pbdp.kinds import (
     WHOLE,
     Kind,
     number_typed,
-    object_of,
     one_of,
 )
 from pbdp.parameters import positive, whole
@@ -88,11 +87,7 @@ WIDTH = Kind(check=positive, read=SHARE.read, schema=POSITIVE.schema, form="numb
 class SurveyRequest(Request):
     """An epsilon, or an accuracy, for the answers of a survey."""
 
-    domain: Domain = setting(
-        object_of("pbdp.local.domain", "Domain", "a domain, such as in_blocks(range(10, 101), 10)"),
-        "what people may answer: in_blocks(range(100), 10)",
-        kw_only=False,
-    )
+    domain: Domain = setting(ANYTHING, "what people may answer: in_blocks(range(100), 10)", kw_only=False)
     epsilon: float | None = setting(
         POSITIVE, "what one report may cost a person", default=None, group=PRIVACY
     )
@@ -260,8 +255,10 @@ def goal_of_error(
 
 def survey_of(asked: SurveyRequest) -> LocalPlan:
     """The best mechanism at an epsilon, or the one that meets an accuracy with the least epsilon."""
+    from pbdp.local.domain import DOMAIN
     from pbdp.local.plan import plan_local, plan_shuffled
 
+    DOMAIN.check("domain", asked.domain)
     goal = asked.wanted()
     if asked.central_epsilon is None and not (asked.shuffled and goal.asks):
         return plan_local(asked.domain, goal, epsilon=asked.epsilon, epsilon0=asked.epsilon0, use=asked.use)
