@@ -79,7 +79,7 @@ def test_changed_questions_are_refused(change: dict[str, Any], tmp_path: Path) -
 def test_other_files_are_told_apart(tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text("no JSON")
-    with pytest.raises(PlanFileError, match="a file in JSON"):
+    with pytest.raises(PlanFileError, match="must be a comparison, as `pbdp compare -o` makes them"):
         ComparisonPlan.load(file)
     with pytest.raises(PlanFileError, match="readable"):
         ComparisonPlan.load(tmp_path / "none.json")
