@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pbdp.verification import Check
 from pbdp.comparing.plan import ComparisonPlan, from_record, plan_comparison
 from pbdp.errors import PlanFileError
 from pbdp.ledger import Ledger
 from pbdp.ledger.budget import Budget
 from pbdp.report.certificates.comparison import verify_comparison
+from pbdp.verification import Check
 from tests.altered import altered, leaves
 
 RATES: dict[str, Any] = {"users": (100, 200), "rate": 0.2, "wider": 0.2}

@@ -134,9 +134,9 @@ def _choice(path: Path) -> Verified:
 
 
 def _release(options: argparse.Namespace) -> Verified:
-    from pbdp.verification import Verified
     from pbdp.ledger import Ledger
     from pbdp.report.certificates.release_file import read_release, verify_release
+    from pbdp.verification import Verified
 
     release = read_release(options.manifest)
     with nullcontext() if options.ledger is None else Ledger.open(options.ledger) as ledger:
@@ -145,10 +145,10 @@ def _release(options: argparse.Namespace) -> Verified:
 
 
 def _comparison(options: argparse.Namespace) -> Verified:
-    from pbdp.verification import Verified
     from pbdp.comparing.plan import read
     from pbdp.ledger import Ledger
     from pbdp.report.certificates.comparison import verify_comparison
+    from pbdp.verification import Verified
 
     plan, found = read(options.manifest)
     if options.ledger is not None and found is None:

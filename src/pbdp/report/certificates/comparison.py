@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbdp.verification import Check, FaultError, UnknownError, checked
 from pbdp.comparing.compared import Compared
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
@@ -25,6 +24,7 @@ from pbdp.report.certificates.statement import (
     others_counted,
     paid_from,
 )
+from pbdp.verification import Check, FaultError, UnknownError, checked
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
