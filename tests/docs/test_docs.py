@@ -18,7 +18,7 @@ from pbdp.cli.main import main
 from tests.browser import node
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # a line that says what it gives, which has to be true: plan.interval(1236)  # -> (1231.0, 1241.0)
 SHOWN = re.compile(r"^(\S.*?)  # (?:.*)-> (.*)$", re.MULTILINE)
