@@ -40,6 +40,10 @@ from pbdp.tables.expressions.reading import expression_of
         ("-a < - 3 and ln(abs(ceil(-(a)))) > 0.5e1",
          """(((-number("a")) < -3.0) and (ln(abs(ceil((-number("a"))))) > 5.0))"""),
         ("a is not null and number(b) is null", """((not ("a" is null)) and (number("b") is null))"""),
+        ("a > .5 and b < 5. and a in (1, 1)",
+         """((number("a") > 0.5) and (number("b") < 5.0) and (number("a") in (1.0, 1.0)))"""),
+        ("row = 1 and date > 2 and Format = 3",
+         """((number("row") = 1.0) and (number("date") > 2.0) and (number("Format") = 3.0))"""),
         ("number(a) <= b", """(number("a") <= number("b"))"""),
         ('"a ""b" = 1', '(number("a ""b") = 1.0)'),
     ],
@@ -73,7 +77,9 @@ def test_what_a_text_says(text: str, meant: str) -> None:
         "a > 1e19", "a > 1e-30", "a > 1e999", "a is true", "a is distinct from 1", "case end",
         "if(a, 1, 2) > 1", "(a, b) = (1, 2)", "`a` > 1", "'x", '"x', "(a", "a)", "", " ", "a\0",
         "current_date > a", "a -> 'x' = 'y'", "number(a, b) > 1", "text(a) > 1", "a between 1 and 'x'",
-        "coalesce(a) > 'x'", "null = null",
+        "coalesce(a) > 'x'", "null = null", "mod(a, 2, 3) > 1", "mod(a, 2, a) > 1", "mod(a, 2, null) > 1", "mod(a, 2, _b) > 1",
+        "abs(all a) > 1", "cast('2024-01-01' as date(3)) = a", "cast('2024-01-01' as date) = a",
+        "'2024-01-01'::date = a", '"abs"(a) > 1',
     ],
 )  # fmt: skip
 def test_what_is_not_in_the_language_is_refused(text: str) -> None:

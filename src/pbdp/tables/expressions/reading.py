@@ -20,6 +20,7 @@ import datetime
 import re
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -51,6 +52,9 @@ _SIGNS = {
     "Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "mod",
     "EQ": "=", "NEQ": "<>", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">=",
 }  # fmt: skip
+# Words that are no names of columns, nor of functions.
+_WORDS = ("and", "or", "not", "in", "between", "like", "escape", "is", "case", "when", "then", "else", "end",
+          "from")  # fmt: skip
 _CHAINED = ("And", "Or")  # as many as there are are one level
 _ARITHMETIC = ("+", "-", "*", "/", "mod")
 # Functions of one argument.
@@ -85,7 +89,10 @@ def expression_of(
     size = len(text.encode(errors="surrogateescape"))
     if size > _LONGEST_TEXT:
         raise InputError(what, f"at most {_LONGEST_TEXT:,} bytes", f"{size:,}", "Use derived columns.")
-    return _Typing(what, text, derived or {}).typed(_parsed(what, text), wanted)
+    tokens, tree = _parsed(what, text)
+    made = _Typing(what, text, derived or {}).typed(tree, wanted)
+    _check_all_is_read(what, tokens, tree)
+    return made
 
 
 def _shown(text: object) -> str:
@@ -93,8 +100,8 @@ def _shown(text: object) -> str:
     return shown if len(shown) <= 80 else f"{shown[:77]}..."
 
 
-def _parsed(what: str, text: str) -> Node:
-    """The tree of sqlglot, of a text that its parser can take."""
+def _parsed(what: str, text: str) -> tuple[list[Any], Node]:
+    """The tokens and the tree of sqlglot, of a text that its parser can take."""
     try:
         from sqlglot import Tokenizer, errors, exp
         from sqlglot.parser import Parser
@@ -122,7 +129,26 @@ def _parsed(what: str, text: str) -> Node:
     if len(found) != 1 or found[0] is None:
         raise InputError(what, "one SQL expression", _shown(text), remedy)
     _check_levels(what, found[0])
-    return found[0]
+    return tokens, found[0]
+
+
+def _check_all_is_read(what: str, tokens: Sequence[Any], tree: Node) -> None:
+    """Refuse what the parser left out: the 3 of mod(a, 2, 3) and the `all` of abs(all a) are in no tree."""
+    said: Counter[str] = Counter()
+    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
+        kind, text = token.token_type.name, token.text.lower()
+        follows = None if after is None else after.token_type.name
+        is_value = kind in ("STRING", "NUMBER", "IDENTIFIER")
+        is_word = any(map(str.isalnum, text)) and text not in _WORDS and follows != "L_PAREN"
+        if is_value or (is_word and (text, follows) != ("date", "STRING")):
+            said["0." * (before is not None and before.token_type.name == "DOT") + text] += 1
+    read = Counter(
+        {"Null": "null"}.get(type(node).__name__) or str(node.this).lower()
+        for node in tree.walk()
+        if type(node).__name__ in ("Literal", "Identifier", "Var", "Null", "Boolean")
+    )
+    if lost := list(said - read):
+        raise InputError(what, "made of what expressions have", _shown(lost[0]), "One of its parts is not.")
 
 
 def _check_levels(what: str, tree: Node) -> None:
@@ -274,7 +300,8 @@ class _Typing:
     def day(self, node: Node) -> Constant:
         """date '2024-01-31'; casts there are none."""
         literal, kind = self.held(node, "this", "to")
-        if kind.this.name != "DATE" or type(literal).__name__ != "Literal" or not literal.is_string:
+        (named,) = self.held(kind, "this")
+        if named.name != "DATE" or type(literal).__name__ != "Literal" or not literal.is_string:
             raise self.fault("without casts", "one", "A column is what it is compared or combined with.")
         text = literal.this
         try:
