@@ -58,9 +58,9 @@ EVERYTHING = (-math.inf, math.inf)
 
 # Sizes of means that have widths of their own.
 SIZES = 16
-# The same of ratios: those for which both errors matter, up to 2^±6 of where they matter alike, 4 for each 2.
-PER_DOUBLING = 4
-DOUBLED = 6 * PER_DOUBLING
+# The same of ratios: those for which both errors matter, up to 2^±6 of where they matter alike, and how many
+# there are for each doubling.
+DOUBLED, PER_DOUBLING = 6, 8
 # How near the least (relative) the width of a promise is.
 NEAR = Fraction(1, 1 << 16)
 # Rounding of quotients and of ends.
@@ -180,8 +180,8 @@ def ends_of_ratios(of: Design, over: Design, confidence: float, released: Sequen
     below = np.where(others > 0, others, np.nan)
     spreads = [spread_of(((one, Fraction(1), 1),)) * one.grid.step for one in (of, over)]
     alike = spreads[0] / spreads[1]
-    sizes = [0.0, *(alike * 2.0 ** (np.arange(-DOUBLED, DOUBLED + 1) / PER_DOUBLING)).tolist()]
-    ends = _possible(of, over, sizes, confidence, (sums, below))
+    sizes = [0.0, *(alike * 2.0 ** np.arange(-DOUBLED, DOUBLED + 1)).tolist()]
+    ends = _finely_possible(of, over, sizes, confidence, (sums, below))
     # larger ones by the other number: |f - e/m| is at most so much for all of them
     far, last = width_at(over, of, 1 / sizes[-1], confidence), sizes[-1]
     for sign, part in ((1, (last, math.inf)), (-1, (-math.inf, -last))):
@@ -208,6 +208,26 @@ def _possible(
         for part in ((inner, outer), (-outer, -inner)):
             ends = _joined(ends, found, part)
     return ends
+
+
+def _finely_possible(
+    of: Design, over: Design, sizes: Sequence[float], confidence: float, released: Sequence[Array]
+) -> Ends:
+    """The same for `PER_DOUBLING` sizes between any two of these; only those next to an end are looked at."""
+    cut: set[int] = set()
+    while True:
+        finer = {
+            size
+            for at in cut
+            for size in np.linspace(sizes[at], sizes[at + 1], PER_DOUBLING + 1)[1:-1].tolist()
+        }
+        ends = _possible(of, over, sorted({*sizes, *finer}), confidence, released)
+        found = np.abs(np.concatenate(ends))
+        near = [np.searchsorted(sizes, found[found <= sizes[-1]], side) for side in ("left", "right")]
+        places = set((np.unique(np.concatenate(near)) - 1).tolist()) & set(range(len(sizes) - 1))
+        if places <= cut:
+            return ends
+        cut |= places
 
 
 def _joined(ends: Ends, found: Ends, part: tuple[float, float]) -> Ends:
