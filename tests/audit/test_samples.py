@@ -71,12 +71,10 @@ def test_an_output_of_another_answer_only_is_off_the_law() -> None:
 
 def test_an_output_that_is_listed_with_probability_nil_is_off_the_law() -> None:
     plan = plan_named("table")
-    design = plan.design
-    assert isinstance(design.kernel, TableKernel)
-    shares = list(design.kernel.probabilities)
-    middle = -design.kernel.start
+    law = plan.law_at(0)
+    shares, middle = law.probability.copy(), int(np.flatnonzero(law.output == 0)[0])
     shares[middle], shares[middle + 2] = shares[middle] + shares[middle + 2], 0.0
-    holed = replace(design, kernel=replace(design.kernel, probabilities=tuple(shares)))
+    holed = replace(plan.design, kernel=TableKernel(probabilities=shares, start=-middle))
     plan = replace(plan, parts=(replace(plan.only, design=holed),))
     law = plan.law_at(0)
     assert law.probability[law.output == 2].tolist() == [0.0]

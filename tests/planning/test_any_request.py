@@ -185,7 +185,7 @@ def test_what_an_epsilon_pays_for_never_costs_more(more: dict[str, Any]) -> None
     [
         ({"confidence": None, "epsilon": 0.37, "families": ("laplace",)}, 12),
         ({"within": None, "epsilon": 1.7, "releases": 12, "families": ("gaussian",)}, 12),
-        ({"within": None, "epsilon": 1e-4, "delta": 1e-9, "integer": True}, 6),
+        ({"within": None, "epsilon": 1e-4, "delta": 1e-9, "integer": True}, 12),
         ({"within": None, "epsilon": 7.0, "releases": 3_000_000, "families": ("gaussian",)}, 12),
     ],
 )

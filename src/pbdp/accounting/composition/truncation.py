@@ -143,7 +143,7 @@ def estimated_epsilon(first: Array, second: Array, releases: int, delta: float) 
     lost = any_of([(float(np.sum(first[~shared])), releases)])
     if lost >= delta:
         return math.inf
-    losses, masses = np.log(first[shared] / second[shared]), first[shared]
+    losses, masses = np.log(first[shared]) - np.log(second[shared]), first[shared]
     order = np.argsort(losses)
     law = LossLaw(losses=losses[order], masses=masses[order], infinite=0.0)
     parts = [outlined((law.without_extremes(NEGLECTED_SHARE * delta / releases),), releases)]
