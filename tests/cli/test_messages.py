@@ -113,7 +113,7 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
     "a dataset without a ledger": (["release", "plan.json", "1", "--dataset", "visits"], ["--ledger", "pbdp ledger create"]),
     "a ledger without a dataset": (["release", "plan.json", "1", *PAID[:2]], ["--dataset must be given"]),
     "no such ledger": (["ledger", "status", "--ledger", "other.db"], ["other.db", "pbdp ledger create"]),
-    "a dataset twice": (["ledger", "create", "visits", "--epsilon", "1", "--delta", "1e-6", *PAID[:2]], ["visits", "exists"]),
+    "a dataset twice": (["ledger", "create", "visits", "--epsilon", "1", "--delta", "1e-6", *PAID[:2]], ["visits", "as it was made"]),
     "a family misspelled": ([*PLAN, "--families", "laplac"], ["--families", "Did you mean laplace?"]),
     "a negative width": (["plan", "--within", "-5", *ACCURACY, "--delta", "1e-6"], ["--within", "above 0"]),
     "a negative epsilon": (["plan", "--within", "5", "--epsilon", "-1", "--sensitivity", "1", "--delta", "1e-6"], ["--epsilon", "at least 1e-15"]),

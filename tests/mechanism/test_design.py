@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pbdp.accounting.exact.accountant import ExactAccountant
-from pbdp.errors import CannotCertifyError, InputError
+from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.design import Boosted, boost_for
@@ -138,11 +138,13 @@ def test_an_answer_outside_a_fixed_range_is_clamped_into_it(answer: float) -> No
     assert float(inside) == pytest.approx(float(confidence_at(mechanism, answer)))
 
 
-def test_a_continuous_kernel_and_a_region_given_as_a_function_are_refused() -> None:
-    region = CustomRegion(interval=lambda q: (q - 1, q + 2), low=0, high=5)
+def test_a_continuous_kernel_is_boosted_for_the_narrowest_region_of_a_function() -> None:
+    region = CustomRegion(interval=lambda q: (q - 1 - q % 2, q + 2), low=0, high=5)
 
-    with pytest.raises(CannotCertifyError):
-        boost_for(Gaussian(sigma=1.0), region, 0.9)
+    boost = boost_for(Gaussian(sigma=1.0), region, 0.9)
+
+    assert boost == boost_for(Gaussian(sigma=1.0), AbsoluteRegion(below=1.0, above=2.0), 0.9)
+    assert 0 < boost < 1
 
 
 @pytest.mark.parametrize("boost", [-0.1, 1.1, math.nan])

@@ -125,11 +125,12 @@ def delta_between(first: Law, second: Law, epsilon: float) -> Judged:
     return Judged(value=value, allowance=size * (2 * first.terms * PRINTED + (len(other) + 8) * EXTENDED))
 
 
-def renyi_between(first: Law, second: Law, order: float, block: int) -> Judged:
+def renyi_between(first: Law, second: Law, order: float, block: int, ends: bool = False) -> Judged:
     """Rényi divergence of the first law from the second, with an upper bound for what is not listed.
 
     Both lists end where the mass falls below 1e-290. Beyond them the terms go on falling from block to block,
     so what is missing on either side is at most a geometric series that starts from the last two blocks.
+    Nothing is missing of laws that `end`, inside a range.
     """
     other = at_outputs_of(first, second)
     common = np.flatnonzero((other > 0) & (first.probability > 0))
@@ -137,7 +138,7 @@ def renyi_between(first: Law, second: Law, order: float, block: int) -> Judged:
     terms = order * p + (1 - order) * q
     top = float(np.max(terms))
     weights = np.exp(terms - top)
-    missing = sum(_series(side, block) for side in (weights, weights[::-1]))
+    missing = 0.0 if ends else sum(_series(side, block) for side in (weights, weights[::-1]))
     total = float(np.sum(weights))
     errors = np.abs(order * p) + np.abs((1 - order) * q)
     rounding = 4 * EXTENDED * float(np.sum(weights * errors)) / total + len(terms) * EXTENDED

@@ -68,7 +68,7 @@ class ComparisonPlan(Reported):
         return self.asked.noise(self.loss)
 
     @cached_property
-    def analysis(self) -> Any:
+    def analysis(self) -> object:
         """The analysis that goes with the noise: of counts, or of means."""
         return self.asked.at(self.loss)
 
@@ -250,7 +250,7 @@ class ComparisonPlan(Reported):
             "noise": noise,
         }
 
-    def claims(self) -> dict[str, Any]:
+    def claims(self) -> dict[str, object]:
         """The request, and what is claimed of the noise for it."""
         return {
             "epsilon": self.epsilon,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pbdp.digits import percent_up
 from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.kinds import ANYTHING, CONFIDENCE, FLAG, NUMBER, POSITIVE, Kind, number_of, one_of, pair, share
 from pbdp.mechanism.neighbors import RELATION, RELATIONS, Neighbors
@@ -128,7 +129,7 @@ class Comparing(Request):
             remedy = "Say what the analysis needs."
             raise ContradictionError("wider or power", "given, one of the two", got, remedy)
         if self.power is not None and self.power <= 1 - self.confidence:
-            rule = f"above {1 - self.confidence:.3g}, as often as chance alone finds a lift"
+            rule = f"above {percent_up(1 - self.confidence)}, as often as chance alone finds a lift"
             raise InputError("power", rule, self.power, "0.8 for 80 %.")
         if self.power is not None and not self.lift:
             raise ContradictionError("lift", "given with power", "none", "Power to find which lift?")

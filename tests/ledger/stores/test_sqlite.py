@@ -81,7 +81,7 @@ def test_what_is_not_a_ledger_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "other")) as plain:
         plain.execute("CREATE TABLE t (x)")
     for name in ("text", "empty", "other", "missing", "."):
-        with pytest.raises(NotALedgerError, match="Make one: pbdp ledger create"):
+        with pytest.raises(NotALedgerError, match=r"Make one: pbdp\.budget"):
             Ledger.open(tmp_path / name)
     assert not (tmp_path / "missing").exists()
 

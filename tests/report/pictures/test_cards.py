@@ -94,7 +94,7 @@ def test_budgets_show_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pbdp.Ledger.create(tmp_path / "budget.db") as ledger:
         budget = pbdp.Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
         budget.release(plan_of("whole"), 12)
-        assert repr(budget).startswith("<Budget of visits: 20.15 % spent of epsilon 3")
+        assert repr(budget) == "<Budget of visits: epsilon 3 at delta 1e-06, 20.15 % spent>"
         assert "Budget of visits" in budget._repr_html_()
         assert str(tmp_path) not in budget._repr_html_()
         budget.plot(tmp_path / "budget.svg")
