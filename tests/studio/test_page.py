@@ -240,7 +240,7 @@ def test_a_long_computation_tells_how_long_it_takes_and_can_be_canceled(explore:
     explore.type("epsilon", "0,0001")
     expect(explore.field("epsilon").locator(".mistake")).to_be_visible()
     explore.type("releases", "1000")
-    explore.type("epsilon", "0.0001")
+    explore.type("epsilon", "0.001")
     wait = explore.page.locator(".wait")
     expect(wait).to_contain_text(re.compile(r"Planning, [1-9]\d* s"))
     # what is shown meanwhile is of before, and says so; its mistakes are gone
@@ -251,7 +251,7 @@ def test_a_long_computation_tells_how_long_it_takes_and_can_be_canceled(explore:
     expect(wait).to_be_hidden()
     expect(explore.page.locator(".mistake", has_text="Canceled. Change something to ask")).to_be_visible()
     # what is asked next takes the place of what still runs
-    explore.type("epsilon", "0.0002")
+    explore.type("epsilon", "0.0011")
     expect(wait).to_be_visible()
     explore.type("releases", "2")
     explore.type("epsilon", "1")

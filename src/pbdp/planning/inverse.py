@@ -139,13 +139,19 @@ def narrowest_width(
         return replace(requirement, region=widths.region(width))
 
     search = Search(at, plan, epsilon)
-    laplace = -math.log(max(1 - requirement.confidence_each, RESERVE)) * requirement.releases / epsilon
-    first = min(laplace * requirement.sensitivity, widths.widest)
+    laplace = -math.log(max(1 - requirement.confidence_each, RESERVE)) / epsilon
+    first = min(laplace * _composed(requirement) * requirement.sensitivity, widths.widest)
     if widths.whole:
         return search.least_whole(search.start(max(float(round(first)), 1.0)), widths.widest)
     # half a step of a grid: costs do not tell closer widths apart
     start = min(search.start(first), widths.widest)
     return search.least(start, close=0.5 / FINE, most=widths.widest)
+
+
+def _composed(requirement: Requirement) -> float:
+    """About how many times as much all releases lose as one of them (Dwork, Rothblum and Vadhan, 2010)."""
+    releases, delta = requirement.releases, requirement.delta
+    return releases if not delta else min(releases, math.sqrt(2 * releases * math.log(1 / delta)))
 
 
 def narrowest(
