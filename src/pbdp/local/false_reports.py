@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.errors import InputError, shown
+from pbdp.errors import InputError
 from pbdp.kinds import instance_of
 from pbdp.local.counts import Counts, no_counts
 from pbdp.local.domain import Codes
@@ -129,7 +129,7 @@ def alarms(
 
 def _part(given: object) -> tuple[str, Counts]:
     if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], Counts):
-        raise InputError("parts", PARTS, shown(given))
+        raise InputError("parts", PARTS, f"a part of type {type(given).__name__}")
     return given
 
 

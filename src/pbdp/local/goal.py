@@ -69,8 +69,6 @@ class Goal(ABC):
         by_value, shares = variances.mean, self.shares()
         if shares is None:
             return float(by_value.max())
-        if len(shares) != len(by_value):
-            raise InputError("expected", f"given for {len(by_value)} values", len(shares))
         # only over values that occur: an infinite variance times no one is no variance
         return float(by_value[shares > 0] @ shares[shares > 0])
 

@@ -14,7 +14,7 @@ from pbdp.local.center_response import center_response
 from pbdp.local.distributions import LeastShapeError
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain, on_scale, without_categories
 from pbdp.local.estimators import CATEGORY, MEAN
-from pbdp.local.goal import Goal, LeastMeanError, ReportWithin, Within
+from pbdp.local.goal import Goal, ReportWithin
 from pbdp.local.integer_weights import LARGEST_EPSILON
 from pbdp.local.limit import best_size
 from pbdp.local.local_hashing import LARGEST_EPSILON as HASHING_EPSILON
@@ -112,6 +112,9 @@ def _among_sizes(count: int, most: int, *, known: bool) -> Search:
 
 def randomizers_for(domain: Domain, goal: Goal) -> tuple[Randomizer, ...]:
     """All that can serve the goal."""
+    expected = goal.shares()
+    if expected is not None and len(expected) != domain.count:
+        raise InputError("expected", f"given for {domain.count} values", len(expected))
     if isinstance(goal, ReportWithin):
         return _for_reports(domain, goal)
     if isinstance(goal, LeastShapeError):
@@ -126,7 +129,6 @@ def randomizers_for(domain: Domain, goal: Goal) -> tuple[Randomizer, ...]:
     if isinstance(domain, CategoryDomain) and domain.grouped:
         found += _for_categories(domain, goal)
     if goal.needs == (MEAN,):
-        expected = goal.shares() if isinstance(goal, LeastMeanError | Within) else None
         found.append(Randomizer(make=lambda e, _: mean_response(domain, e, expected)))
         found.append(_wave(domain))
     return tuple(found)
