@@ -17,6 +17,10 @@ class Reported:
 
     __slots__ = ()
 
+    def describe(self) -> str:
+        """What it says: a line, what that means for one person, and what to be warned of."""
+        return str(_report().text_of(self))
+
     def _repr_html_(self) -> str:
         return str(_report().card_of(self))
 

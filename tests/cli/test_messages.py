@@ -221,7 +221,7 @@ def test_what_people_write_otherwise_is_understood(made: Path, capsys: pytest.Ca
 def test_what_is_allowed_and_odd_is_told(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     large = run(capsys, *PLAN[:-4], "--delta", "0.1")
     assert "publishing everything about 1,000 in 10,000 people" in " ".join(large.out.split())
-    assert "epsilon 4.148e-07 at delta 0.1" in large.out
+    assert "ε 4.148e-07 at delta 0.1" in large.out
     assert "is large" in run(capsys, *PLAN[:-4], "--delta", "1e-4").out
     assert "is large" not in run(capsys, *PLAN[:-4], "--delta", "9e-5").out
     wide = run(capsys, "plan", "--within", "1e9", *ACCURACY, "--delta", "1e-6")

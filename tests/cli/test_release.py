@@ -43,18 +43,18 @@ def test_one_number_is_printed_alone_and_the_rest_is_said_beside_it(plans: Plans
     assert done.code == 0
     assert abs(int(done.out) - 1234) < 200
     assert done.out == f"{int(done.out)}\n"
-    first, risk, second = done.err.splitlines()
-    assert first.startswith("within 5 of the truth with confidence 80 %; epsilon 0.2907 at delta 1e-05")
+    first, loss, risk, _, second = done.err.splitlines()
+    assert (first, loss) == ("within 5 of the truth with confidence 80 %", "epsilon 0.2907 at delta 1e-05")
     assert risk.startswith(
         "An attacker who starts at 50 : 50 on whether you are in the data guesses right at most "
     )
-    assert second.startswith("No ledger: other releases are not counted.")
+    assert second.startswith("NO LEDGER: no ledger recorded this: other releases about the same people")
 
 
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("order", "Rényi loss at order 4"),
+        ("order", "at Rényi order 4"),
         ("three", "in total for 3 releases"),
         ("range", "inside -10..10 with confidence 100 %"),
         ("percentage", "within 40 % plus 3 of the truth"),
@@ -176,7 +176,7 @@ def test_more_numbers_than_the_plan_covers_are_refused(plans: Plans, capsys: Cap
 
 
 def test_the_note_says_how_many_releases_were_taken(plans: Plans, capsys: Capture) -> None:
-    assert "uses the plan's one release" in release(capsys, plans["whole"], "1").err
+    assert "This call uses" not in release(capsys, plans["whole"], "1").err
     assert "uses 2 of the plan's 3 releases" in release(capsys, plans["three"], "1", "2").err
     assert "uses 1 of the plan's 3 releases" in release(capsys, plans["three"], "1", "2", "--disjoint").err
 

@@ -32,7 +32,7 @@ def test_the_joint_plan_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture
     file.write_text(GOOD, encoding="utf-8")
     assert main(["plan", str(file)]) == 0
     text = capsys.readouterr().out
-    assert "3 releases" in text
+    assert "in total for 3 releases · 2 requirements together" in text
     assert "visits" in text
     assert "at most 9 below and 4 above" in text
 
@@ -87,7 +87,6 @@ def test_an_epsilon_finds_the_narrowest_widths(tmp_path: Path, capsys: pytest.Ca
         (["--releases", "2"], "--releases must be left out beside"),
         (["--integer"], "--integer must be left out beside"),
         (["--delta", "1e-7"], "--delta must be left out, as FILE says it"),
-        (["--explain"], "--explain must be left out"),
     ],
 )
 def test_options_that_do_not_go_with_a_file_are_refused(

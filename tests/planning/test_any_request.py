@@ -19,9 +19,10 @@ from pbdp.mechanism.weights import TOTAL
 from pbdp.planning import planner
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.plan_file import plan_from_record, plan_record
-from pbdp.report.explanation import better_step, remarks
+from pbdp.report.explanation import better_step
 from tests.effort import FULL, cases, combined
 from tests.planning.requests import comes_near, drawn
+from tests.report.saying import warned
 
 USUAL: dict[str, Any] = {"within": 5, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6}
 
@@ -62,18 +63,18 @@ def test_a_step_that_costs_much_is_said_so_with_a_better_one() -> None:
     better = better_step(coarse)
     assert better is not None
     assert coarse.epsilon > 1.8 * better.epsilon
-    assert "costs 82 % more than 0.122223 would" in remarks(coarse)[0]
+    assert "costs 82 % more than 0.122223 would" in warned(coarse)[0]
     fine = pbdp.plan(
         **USUAL | {"within": 1000, "sensitivity": 1.1, "step": 0.015625, "families": ("laplace",)}
     )
-    assert remarks(fine) == []
+    assert warned(fine) == []
 
 
 def test_a_loss_of_next_to_nothing_is_explained() -> None:
     plan = pbdp.plan(**USUAL | {"within": 20_000, "delta": 1e-3, "integer": True})
     assert plan.epsilon < 1e-9
-    assert any("delta alone allows this accuracy" in line for line in remarks(plan))
-    assert remarks(pbdp.plan(**USUAL | {"integer": True, "families": ("laplace",)})) == []
+    assert any("delta alone allows this accuracy" in line for line in warned(plan))
+    assert warned(pbdp.plan(**USUAL | {"integer": True, "families": ("laplace",)})) == []
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def test_a_percentage_that_saves_little_is_said_so_and_ask_is_named(within: str,
     plan = pbdp.plan(
         **USUAL | {"within": within, "nonnegative": True, "integer": True, "families": ("laplace",)}
     )
-    said = [line for line in remarks(plan) if "`ask`" in line]
+    said = [line for line in warned(plan) if "`ask`" in line]
     assert len(said) == bool(saved)
     assert not saved or saved in said[0]
 

@@ -37,8 +37,9 @@ from pbdp.planning.plan import Plan
 from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.planner import plan_for
 from pbdp.release.keystream import InsecureTestSeedWarning
-from pbdp.report.explanation import a_hair_wider, explanation, remarks
+from pbdp.report.explanation import a_hair_wider, explanation
 from tests.planning.listed import law_of, lost
+from tests.report.saying import warned
 
 ASKED: dict[str, dict[str, Any]] = {
     "half": {"within": "50%+2.5", "confidence": 0.8, "nonnegative": True},
@@ -623,4 +624,4 @@ def test_a_range_of_a_whole_number_of_widths_says_what_a_hair_more_costs(
     assert (found is None) == (wider is None)
     if found is not None and wider is not None:
         assert found.epsilon <= wider + 1e-12
-        assert any("A hair more width" in line for line in remarks(plan))
+        assert any("A hair more width" in line for line in warned(plan))

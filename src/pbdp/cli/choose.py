@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> Outcome:
         record = plan.record() | others
         return Outcome(output=json.dumps(record, allow_nan=False) if options.json else _plan_words(plan))
     option = plan.choose(scores, insecure_test_seed=options.insecure_test_seed)
-    return _outcome(plan, option, {}, ("No ledger: other releases are not counted.",), options)
+    return _outcome(plan, option, {}, (_uncounted(),), options)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -153,9 +153,10 @@ def _outcome(
 ) -> Outcome:
     seed = options.insecure_test_seed
     if seed is not None:
-        from pbdp.report.words.releases import insecure_words
+        from pbdp.report.text import warning_text
+        from pbdp.report.warnings import insecure
 
-        notes = (insecure_words(seed), *notes)
+        notes = (warning_text(insecure(seed)), *notes)
         more = more | {"insecure_test_seed": seed}
     if options.json:
         record = {"chosen": option, **plan.record(), **more}
@@ -188,3 +189,11 @@ def _plan_words(plan: ChoicePlan) -> str:
         f"{percent_down(plan.confidence)}.",
     ]
     return "\n".join(lines)
+
+
+def _uncounted() -> str:
+    """That nobody counts it."""
+    from pbdp.report.text import warning_text
+    from pbdp.report.warnings import NO_LEDGER
+
+    return warning_text(NO_LEDGER)

@@ -190,7 +190,7 @@ def _published(
     if options.ledger is None:
         seed = options.insecure_test_seed
         found = plan.compare(*groups, users=users, insecure_test_seed=seed)
-        return found, {}, ("No ledger: other releases are not counted.",)
+        return found, {}, (_uncounted(),)
     from pbdp.ledger import Ledger
     from pbdp.ledger.budget import Budget
 
@@ -212,9 +212,10 @@ def _said(
         return Outcome(output=json_text("compared", record), released=True)
     words = f"{found.summary()}."
     if found.insecure_test_seed is not None:
-        from pbdp.report.words.releases import insecure_words
+        from pbdp.report.text import warning_text
+        from pbdp.report.warnings import insecure
 
-        notes = (insecure_words(found.insecure_test_seed), *notes)
+        notes = (warning_text(insecure(found.insecure_test_seed)), *notes)
     shown = found.counts if plan.asked.counted else [f"{level:.6g}" for level in found.levels]
     numbers = " ".join(map(str, shown))
     if options.input is not None:
@@ -258,3 +259,11 @@ def _words(plan: ComparisonPlan) -> str:
     both = "People may be in both groups" if asked.in_both else "Nobody is in both groups"
     lines.append(f"{both}, and the sizes of the groups are public.")
     return "\n".join(lines)
+
+
+def _uncounted() -> str:
+    """That nobody counts it."""
+    from pbdp.report.text import warning_text
+    from pbdp.report.warnings import NO_LEDGER
+
+    return warning_text(NO_LEDGER)

@@ -112,22 +112,25 @@ def plan_target(options: argparse.Namespace) -> Path | None:
     return checked_target(options.output, options.force) if options.output else None
 
 
-def plan_out(plan: Plan, options: argparse.Namespace, target: Path | None, more: str = "") -> str:
-    """Save a plan that was made, if asked, and say what it is, as an object or in words (and `more`)."""
+def plan_out(plan: Plan, options: argparse.Namespace, target: Path | None, *, explain: bool = False) -> str:
+    """Save a plan that was made, if asked, and say what it is, as an object or in words."""
+    from pbdp.report.statement import statement
+    from pbdp.report.text import as_text
+
     if target is not None:
         from pbdp.planning.plan_file import plan_text
 
         text = plan_text(plan)
         with new_file(target, options.force) as file:
             file.write(text.encode())
+    said = statement(plan, explain=explain and not options.json)
     if options.json:
         from pbdp.planning.plan_file import shown_record
+        from pbdp.report.record import warning_records
 
-        record = shown_record(plan, explain=options.explain)
+        record = shown_record(plan, explain=explain) | {"warnings": warning_records(said)}
         return json.dumps(record, indent=2, allow_nan=False)
-    from pbdp.report.words.plans import plan_words
-
-    return plan_words(plan, explain=options.explain) + more + saved_words(options.output)
+    return as_text(said, explain=explain) + saved_words(options.output)
 
 
 def saved_words(name: str | None) -> str:

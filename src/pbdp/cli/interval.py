@@ -125,8 +125,8 @@ def _words(
     published: float, intervals: list[tuple[str, Intervals]], curve: LikelihoodCurve, least: float
 ) -> str:
     from pbdp.digits import plain
+    from pbdp.report.releases import interval_words
     from pbdp.report.text import bar, columns
-    from pbdp.report.words.releases import interval_words
 
     shown = plain(published)
     largest = float(curve.likelihood.max())

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from pbdp.cli.files import picture_of, plan_out, plan_target, settings_in
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
 from pbdp.cli.requests import add_options, request_of
-from pbdp.errors import ContradictionError
 from pbdp.planning.request import PlanRequest
-
-if TYPE_CHECKING:
-    from pbdp.planning.plan import Plan
 
 EXAMPLES = """examples:
   pbdp plan --within 5 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer -o plan.json
@@ -76,7 +71,7 @@ def declare(parser: Parser) -> None:
     output = parser.add_argument_group("output")
     add(output, "--output", help="save the plan")
     add(output, "--force")
-    output.add_argument("--explain", action="store_true", help="say why this noise was chosen")
+    output.add_argument("--explain", action="store_true", help="every fact, and why this noise was chosen")
     add(output, "--plot", "--json")
 
 
@@ -94,21 +89,4 @@ def run(options: argparse.Namespace) -> str:
         made.plot(picture, full=options.explain)
     if options.explain and not options.json:
         options.progress.now("Proving what no law can go below")
-        return plan_out(made, options, target, _why(made))
-    return plan_out(made, options, target, "")
-
-
-def _why(made: Plan) -> str:
-    if made.is_joint or not made.requirement.is_one_by_one:
-        raise ContradictionError("--explain", "left out for vectors and for several requirements", "given")
-    from pbdp.report.explanation import explanation
-    from pbdp.report.words.plans import published_words
-
-    return "\n".join(
-        [
-            "",
-            "Why:",
-            *(f"  {line}" for line in (*explanation(made, in_seconds=True), *published_words(made))),
-            "",
-        ]
-    )
+    return plan_out(made, options, target, explain=options.explain)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pbdp.release.intervals import Intervals
     from pbdp.release.keystream import Keystream
     from pbdp.release.releaser import Prepared
-    from pbdp.report.words.releases import Publication
+    from pbdp.report.releases import Publication
 
 THIS_CALL = "this call only"
 # Intervals that are found between two words on how far it is.
@@ -132,7 +132,7 @@ def run(options: argparse.Namespace) -> Outcome:
             beside.write(publication.release_file(options.query).content())
     return Outcome(
         output=_output(publication, options, target),
-        notes=publication.notes(in_words=not options.json),
+        notes=_notes(publication, as_json=options.json),
         released=target.path is None,
     )
 
@@ -149,7 +149,7 @@ def _published(
     """
     import numpy as np
 
-    from pbdp.report.words.releases import Publication, Published, paid_words, uncounted_words
+    from pbdp.report.releases import Publication, Published, paid_words
 
     seed = options.insecure_test_seed
     ready = [
@@ -165,7 +165,7 @@ def _published(
         if budget is None:
             enforced = THIS_CALL
             values: Array | Index = _drawn(ready, seed)
-            note = uncounted_words(plan, 1 if options.disjoint else count)
+            note = None
         else:
             # paid for in the ledger before anything is drawn
             paid = budget.paid(
@@ -241,6 +241,17 @@ def _intervals(part: Part, published: Array, options: argparse.Namespace) -> Int
         high=np.concatenate([block.high for block in found])[where],
         confidence=found[0].confidence,
     )
+
+
+def _notes(publication: Publication, *, as_json: bool) -> tuple[str, ...]:
+    """What is said beside the numbers; an object has all of it but that a test seed protects nobody."""
+    from pbdp.report.statement import statement
+    from pbdp.report.text import as_text, warning_text
+
+    said = statement(publication)
+    if not as_json:
+        return (as_text(said),)
+    return tuple(warning_text(one, said) for one in said.warnings if one.code == "insecure")
 
 
 def _opened(path: Path | None, force: bool) -> AbstractContextManager[BinaryIO | None]:
@@ -336,7 +347,7 @@ def _check_kept(plan: Plan, keep: list[str]) -> None:
     """Columns that are kept must not be private, nor be called like one that is published."""
     if not keep:
         return
-    from pbdp.report.words.releases import own_columns
+    from pbdp.report.releases import own_columns
 
     names = own_columns(plan)
     if taken := [name for name in keep if name in names]:

@@ -159,8 +159,8 @@ def _comparison(options: argparse.Namespace) -> Verified:
 
 
 def _words(found: Verified, what: str) -> str:
+    from pbdp.report.releases import loss_words
     from pbdp.report.text import columns
-    from pbdp.report.words.releases import loss_words
 
     rows = [[VERDICTS[check.holds], check.name, check.words] for check in found.checks]
     if not found.holds:

@@ -324,10 +324,6 @@ class Plan(Reported):
         )
         return f"epsilon {loss_text(self.epsilon)} at {at}"
 
-    def describe(self) -> str:
-        """The noise, how near it stays and what it costs in a sentence, and what that means in another."""
-        return f"{self.summary()}.\n{self.risk_words()}"
-
     def summary(self) -> str:
         """The plan in one line."""
         noise = "; ".join(

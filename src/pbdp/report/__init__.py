@@ -9,12 +9,14 @@ warnings      what every reader must know, whichever way is chosen
 Digits are cut here and nowhere else, in the safe direction.
 """
 
+from typing import Any
+
 from pbdp.report.statement import Caution, Fact, Rows, Statement, statement
 
 __all__ = ["Caution", "Fact", "Rows", "Statement", "as_card", "as_json", "as_text", "statement"]
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """The renderers, loaded when they are used."""
     from importlib import import_module
 

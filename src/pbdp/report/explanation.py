@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from importlib import import_module
 
 from pbdp.accounting.risk import delta_words
-from pbdp.digits import percent_up, plain, rounded_down, rounded_up
+from pbdp.digits import epsilon_text, percent_up, plain, rounded_down, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import AnyDesign, Design
@@ -16,6 +17,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import known_families
 from pbdp.planning.certificate import NO_LOSS, is_payable
 from pbdp.planning.plan import Part, Plan, number_design
+from pbdp.report.statement import Caution, literal
 
 
 def explanation(plan: Plan, *, in_seconds: bool = False) -> list[str]:
@@ -48,7 +50,6 @@ def explanation(plan: Plan, *, in_seconds: bool = False) -> list[str]:
             f"No {any_law.subject} can go below epsilon {rounded_down(any_law.epsilon)}, not even with a law "
             f"of its own for every answer ({any_law.kind}): this plan is {above} % above."
         )
-    lines += remarks(plan)
     lines += _boosting(entries)
     lines += [
         f"{design.name} needs {rounded_down(epsilon / plan.epsilon, 3)} times the epsilon: it {character}."
@@ -83,44 +84,65 @@ def _always(plan: Plan) -> str | None:
     return f"{number:g} meets the requirement for every answer: it is published whatever the data are."
 
 
-def remarks(plan: Plan) -> list[str]:
+def remarks(plan: Plan) -> tuple[Caution, ...]:
     """What is unusual: a large delta, a width between whole numbers, no loss, a step that costs much."""
-    large = delta_words(plan.delta)
-    lines = [large] if large is not None else []
-    lines += [words for part in plan.parts if (words := width_words(part.requirement)) is not None]
-    lines += [words for part in plan.parts if (words := _vector_floor_words(part)) is not None]
-    if plan.is_joint or plan.requirement.coordinates is not None:
-        return lines
-    if (always := _always(plan)) is not None:
-        lines.append(always)
-    elif plan.delta is not None and plan.epsilon <= NO_LOSS:
-        lines.append(
-            "delta alone allows this accuracy: the noise is so wide that one person hardly ever changes what "
-            "is published, so next to no epsilon is needed. Ask for a narrower width or a smaller delta."
-        )
+    found = [_caution("large_delta", delta_words(plan.delta))]
+    found += [_caution("width", width_words(part.requirement)) for part in plan.parts]
+    found += [_caution("percentage", _vector_floor_words(part)) for part in plan.parts]
+    if not plan.is_joint and plan.requirement.coordinates is None:
+        found += [
+            _caution("constant", _always(plan)),
+            _caution("no_loss", _no_loss_words(plan)),
+            _caution("step", _step_words(plan)),
+            _caution("width", _hair_words(plan)),
+            _caution("percentage", _floor_words(plan)),
+        ]
+    return tuple(warning for warning in found if warning is not None)
+
+
+def _caution(code: str, words: str | None) -> Caution | None:
+    return None if words is None else Caution(code=code, text=literal(words))
+
+
+def _no_loss_words(plan: Plan) -> str | None:
+    """That delta pays for all of it, if it does."""
+    if plan.delta is None or plan.epsilon > NO_LOSS or _always(plan) is not None:
+        return None
+    return (
+        "delta alone allows this accuracy: the noise is so wide that one person hardly ever changes what "
+        "is published, so next to no epsilon is needed. Ask for a narrower width or a smaller delta."
+    )
+
+
+def _step_words(plan: Plan) -> str | None:
+    """What a step of one's own costs, where that is much."""
     better = better_step(plan)
-    if better is not None:
-        more = 100 * (plan.epsilon / better.epsilon - 1)
-        lines.append(
-            f"A step of {plan.grid.step:g} costs {rounded_up(more, 2)} % more than {better.grid.step:.6g} "
-            "would "
-            f"(epsilon {rounded_up(better.epsilon)}); leave the step out to have it found."
-        )
+    if better is None:
+        return None
+    more = 100 * (plan.epsilon / better.epsilon - 1)
+    return (
+        f"A step of {plan.grid.step:g} costs {rounded_up(more, 2)} % more than {better.grid.step:.6g} would "
+        f"(epsilon {rounded_up(better.epsilon)}); leave the step out to have it found."
+    )
+
+
+def _hair_words(plan: Plan) -> str | None:
+    """What a little more width saves, where a range then takes a region less."""
     wider = a_hair_wider(plan)
-    if wider is not None:
-        lines.append(
-            f"A hair more width costs less: {wider.requirement.region.describe()}, epsilon is "
-            f"{rounded_up(wider.epsilon)}. The range is a whole number of widths long, and rounding answers "
-            "to a grid takes a little of each."
-        )
-    return lines + _floor_words(plan)
+    if wider is None:
+        return None
+    return (
+        f"A hair more width costs less: {wider.requirement.region.describe()}, epsilon is "
+        f"{rounded_up(wider.epsilon)}. The range is a whole number of widths long, and rounding answers "
+        "to a grid takes a little of each."
+    )
 
 
-def _floor_words(plan: Plan) -> list[str]:
+def _floor_words(plan: Plan) -> str | None:
     """That a percentage saves next to nothing, where it does."""
     region = plan.requirement.region
     if not isinstance(region, RelativeRegion) or plan.epsilon <= NO_LOSS:
-        return []
+        return None
     # noise that is neither decoded nor on a logarithmic scale keeps to the floor everywhere
     floor = min(
         (
@@ -133,14 +155,14 @@ def _floor_words(plan: Plan) -> list[str]:
         default=math.inf,
     )
     if plan.epsilon < NEARLY * floor:
-        return []
+        return None
     spared = rounded_down(100 * (1 - plan.epsilon / floor), 2)
     saved = f"only {spared} %" if plan.epsilon < 0.995 * floor else "nothing"
-    return [
+    return (
         f"Fixed in advance, the percentage saves {saved}: within {region.tau:g} costs epsilon "
         f"{rounded_up(floor)}. `ask` with a floor looks until it is accurate enough, and pays less for large "
         "answers."
-    ]
+    )
 
 
 def _vector_floor_words(part: Part) -> str | None:
@@ -266,3 +288,21 @@ def _boosting(entries: list[tuple[AnyDesign, float]]) -> list[str]:
             if after < before:
                 lines.append(f"Boosting takes {name} noise from {rounded_up(before)} to {rounded_up(after)}.")
     return lines
+
+
+def published(plan: Plan) -> list[str]:
+    """What the paper's own formulas give the boosted laws among those compared; they guarantee nothing.
+
+    Nothing where the paper's reproduction is not installed.
+    """
+    try:
+        published_figures = import_module("reproduction.published.figure").published_figures
+    except ModuleNotFoundError:
+        return []
+    laws = [entry.design for entry in (plan.chosen, *plan.others)]
+    figures = published_figures(plan.requirement, [law for law in laws if isinstance(law, Design)])
+    return [
+        f"{figure.design.name}, as published: epsilon {epsilon_text(figure.epsilon)}. That is not a "
+        "guarantee."
+        for figure in figures
+    ]

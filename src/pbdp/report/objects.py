@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pbdp.report.card import as_card
 from pbdp.report.statement import statement
 from pbdp.report.text import as_text
 
@@ -24,9 +25,9 @@ _DRAWN = {
     "Estimate": ("local_figure", "draw_estimates"),
     "LocalPlan": ("local_figure", "draw_comparison"),
 }
+_SMALL = {"Plan": "plan_pictures"}
 _CARDS = {
     "BoostedMechanism": "boosted_card",
-    "Plan": "plan_card",
     "TablePlan": "table_plan_card",
     "ReleasedTable": "table_card",
     "Budget": "budget_card",
@@ -38,14 +39,17 @@ _CARDS = {
 }
 
 
-def text_of(thing: object, *, explain: bool = False) -> str:
+def text_of(thing: object) -> str:
     """What it says, for a terminal."""
-    return as_text(statement(thing, explain=explain), explain=explain)
+    return as_text(statement(thing))
 
 
 def card_of(thing: object) -> str:
     """A box with its sentences and a small picture, for notebooks."""
-    return str(_found("cards", _CARDS[type(thing).__name__])(thing))
+    name = type(thing).__name__
+    if name in _SMALL:
+        return as_card(statement(thing), _found("cards", _SMALL[name])(thing))
+    return str(_found("cards", _CARDS[name])(thing))
 
 
 def picture_of(thing: object, path: str | Path | None = None, *, full: bool = False) -> Figure:

@@ -21,6 +21,7 @@ Unit = Literal["", "%", "delta", "order", "interval"]
 class Fact:
     """One thing that is so. One without a label stands in sentences only.
 
+    `before` is a word that always precedes the figure; `note` stands behind it, in lists of facts only.
     `safe` is the direction in which digits may be cut: up for losses, widths and risks, down for confidences
     and proved limits. `detail` facts are shown when an explanation is asked for.
     """
@@ -30,13 +31,17 @@ class Fact:
     label: str = ""
     unit: Unit = ""
     note: str = ""
+    before: str = ""
     safe: Safe = "nearest"
     detail: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caution:
-    """What a reader must know before relying on it, and what to do about it. The text is a template."""
+    """What a reader must know before relying on it, and what to do about it; both are templates.
+
+    The code is words joined by `_`, and stays the same; people read it in front of the text.
+    """
 
     code: str
     text: str
@@ -96,6 +101,7 @@ class Statement:
 # The module of this package that makes the statements of a class, by the class's own place.
 _MAKERS = {
     "pbdp.planning.plan.Plan": "plans",
+    "pbdp.report.releases.Publication": "releases",
 }
 
 
@@ -108,3 +114,8 @@ def statement(thing: object, *, explain: bool = False) -> Statement:
             import_module(f"pbdp.report.{maker}")
             return statement.dispatch(type(thing))(thing, explain=explain)
     raise TypeError(f"nothing is known to say of a {type(thing).__name__}")
+
+
+def literal(text: str) -> str:
+    """A text as a template without gaps: what users wrote may have braces."""
+    return text.replace("{", "{{").replace("}", "}}")

@@ -37,21 +37,25 @@ def as_text(said: Statement, *, explain: bool = False) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
-def filled(template: str, said: Statement) -> str:
-    """A sentence with its figures."""
-    return template.format_map({fact.name: shown(fact) for fact in said.facts})
+def filled(template: str, said: Statement | None = None) -> str:
+    """A sentence with the figures of its statement."""
+    known = () if said is None else said.facts
+    return template.format_map({fact.name: _named(fact) for fact in known})
 
 
-def warning_text(warning: Caution, said: Statement) -> str:
+def warning_text(warning: Caution, said: Statement | None = None) -> str:
     """A warning in one line, with what to do."""
     text = f"{filled(warning.text, said)} {filled(warning.remedy, said)}".rstrip()
-    return f"{warning.code.upper()}: {text}"
+    return f"{warning.code.replace('_', ' ').upper()}: {text}"
 
 
 def shown(fact: Fact) -> str:
     """The value of a fact in digits, with its note."""
-    text = figure(fact.value, fact)
-    return f"{text} ({fact.note})" if fact.note else text
+    return f"{_named(fact)} ({fact.note})" if fact.note else _named(fact)
+
+
+def _named(fact: Fact) -> str:
+    return f"{fact.before} {figure(fact.value, fact)}".lstrip()
 
 
 def figure(value: object, how: Fact) -> str:

@@ -18,7 +18,8 @@ from pbdp.mechanism.relative import UNKNOWN, WidthText
 from pbdp.parameters import whole
 from pbdp.planning.plan import Plan
 from pbdp.release.keystream import InsecureTestSeedWarning
-from pbdp.report.explanation import explanation, remarks
+from pbdp.report import as_json, statement
+from pbdp.report.explanation import explanation
 from pbdp.report.pictures.cards import LawColumns, law_columns
 from pbdp.studio.answer import Answer
 from pbdp.studio.code_to_copy import PLAN_FILE, command_line, python_lines
@@ -65,7 +66,7 @@ def plan_view(form: Form) -> Record:
         "releases": plan.releases,
         "found": _found(plan, asked),
         "risk": plan.risk_words(),
-        "remarks": remarks(plan),
+        "statement": as_json(statement(plan)),
         "why": explanation(plan),
         "law": _law(plan, asked.answer),
         "python": python_lines(parameters),

@@ -18,7 +18,7 @@ from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Plan
 from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.pricing import fingerprint
-from pbdp.report.explanation import remarks
+from tests.report.saying import warned
 
 FORMS: dict[str, dict[str, Any]] = {
     "length": {"error_norm": "l2", "touches": 1, "integer": True},
@@ -95,8 +95,8 @@ def test_it_costs_its_floor_and_is_told_apart_from_it(form: str) -> None:
     assert made.within == "10%+4"
     assert "within 10 % plus 4 of the truth" in made.describe()
     assert fingerprint(made) != fingerprint(floor)
-    assert any("within 4" in line and "`ask`" in line for line in remarks(made))
-    assert len(remarks(floor)) == len(remarks(made)) - 1
+    assert any("within 4" in line and "`ask`" in line for line in warned(made))
+    assert len(warned(floor)) == len(warned(made)) - 1
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -38,18 +38,12 @@ SHOWN = 2e-3
 FAR = 3.0
 
 
-def plan_card(plan: Plan) -> str:
-    """The requirement, what it costs and means, the noise, and epsilon against the others and the limit."""
+def plan_pictures(plan: Plan) -> list[str]:
+    """The noise, and epsilon against that of others and the limit."""
     if plan.is_joint:
-        shown = [part for part in plan.parts if isinstance(part.design, Design)][:2]
-        pictures = [noise_picture(part) for part in shown]
-        return card("Several requirements together", plan.describe().split("\n"), *pictures)
-    pictures = [bars(epsilon_bars(plan), title="epsilon: smaller is more private", width=460)]
-    if isinstance(plan.mechanism, Design):
-        pictures.insert(0, noise_picture(plan.only))
-    asked = plan.requirement
-    title = f"{asked.describe()}, {percent_down(asked.confidence)} of the time"
-    return card(f"{title[0].upper()}{title[1:]}", plan.describe().split("\n"), *pictures)
+        return [noise_picture(part) for part in plan.parts if isinstance(part.design, Design)][:2]
+    drawn = [noise_picture(plan.only)] if isinstance(plan.mechanism, Design) else []
+    return [*drawn, bars(epsilon_bars(plan), title="epsilon: smaller is more private", width=460)]
 
 
 def epsilon_bars(plan: Plan, others: Sequence[str] | None = None) -> list[Bar]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.digits import outward, percent_down, rounded_up
 from pbdp.local import Distribution, Estimate
-from pbdp.report.text import columns, facts
-from pbdp.report.words.releases import insecure_words
+from pbdp.report.text import columns, facts, warning_text
+from pbdp.report.warnings import insecure
 from pbdp.report.words.surveys import confidence_words
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def report_notes(mechanism: LocalMechanism, seed: int | None) -> tuple[str, ...]
         f"Survey {mechanism.fingerprint}: a report costs its person epsilon {rounded_up(mechanism.epsilon)}."
     )
     said = (cost, mechanism.risk_words())
-    return said if seed is None else (*said, insecure_words(seed, "collect"))
+    return said if seed is None else (*said, warning_text(insecure(seed, "collect")))
 
 
 # ------------------------------------------------------------------------------------------ estimates

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pbdp.digits import delta_text, epsilon_text, percent_up
-from pbdp.report.text import bar, columns, paragraph
+from pbdp.report.text import bar, columns, paragraph, warning_text
+from pbdp.report.warnings import NO_LEDGER
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
@@ -48,7 +49,7 @@ def history_table(entries: Sequence[Entry], terms: Mapping[str, Terms]) -> str:
     """Every entry on a line, with what it cost and what was spent after it, as shares of the budget."""
     if not entries:
         return "Nothing yet."
-    from pbdp.report.words.releases import cost_words
+    from pbdp.report.releases import cost_words
 
     rows = [["record", "time (UTC)", "dataset", "what", "numbers", "cost", "spent", "query"]]
     for entry in entries:
@@ -96,16 +97,13 @@ def verification_words(found: Verification) -> str:
 def table_paid_words(payment: Payment | None, budget: Budget | None) -> str:
     """One sentence on what a table was paid with and what is left."""
     if payment is None or budget is None:
-        return (
-            "No ledger: every other release about the same people adds to this epsilon "
-            "(--ledger and --dataset keep an account)."
-        )
+        return f"{warning_text(NO_LEDGER)} --ledger and --dataset keep an account."
     if payment.repeated:
         return (
             f"This is the stored table of request {payment.key!r}; nothing was drawn or spent. For a "
             "new one, which is paid for again, give another --key."
         )
-    from pbdp.report.words.releases import cost_words
+    from pbdp.report.releases import cost_words
 
     state = budget.state
     cost = cost_words(budget.terms, payment.charged, state.spent, "nothing")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.columns.published import json_value
 from pbdp.digits import outward, percent_down, plain
-from pbdp.report.text import bar, columns
+from pbdp.report.text import bar, columns, warning_text
+from pbdp.report.warnings import insecure
 from pbdp.report.words.ledgers import table_paid_words
-from pbdp.report.words.releases import insecure_words
 from pbdp.report.words.table_plans import loss_line
 from pbdp.tables.contribution_bounds import is_coarse, touched_words
 from pbdp.tables.manifest import column_notes, manifest_record
@@ -165,7 +165,7 @@ def table_notes(table: ReleasedTable, budget: Budget | None, in_words: bool) -> 
     if not len(table):
         found.append(f"{EMPTY} (There is nothing to draw, either.)")
     if table.insecure_test_seed is not None:
-        found.append(insecure_words(table.insecure_test_seed))
+        found.append(warning_text(insecure(table.insecure_test_seed)))
     return tuple(found)
 
 

@@ -207,7 +207,7 @@ export default class Explore {
     this.results.hidden = false;
     this.sentence.replaceChildren(...emphasized(found.sentence));
     this.risk.textContent = found.risk;
-    this.remarks.replaceChildren(...found.remarks.map((words) => h("p", { class: "remark" }, words)));
+    this.remarks.replaceChildren(...found.statement.warnings.map(({ text, remedy }) => h("p", { class: "remark" }, `${text} ${remedy}`.trim())));
     this.summary.replaceChildren(h("b", {}, `ε ${found.epsilon_text}`), ` ${found.mechanism}`,
       h("span", {}, `${found.requirement}, ${found.confidence_text}`));
     this.noise.show({ law: found.law, inside: found.confidence_text });

@@ -103,7 +103,7 @@ def _schemas() -> Record:
         "delta": NUMBER,
         "releases": WHOLE,
         "found": an_object(texts("field", "text")),
-        "remarks": list_of(TEXT),
+        "statement": {"type": "object"},
         "why": list_of(TEXT),
         "law": an_object(law),
     }

@@ -1,17 +1,21 @@
-"""What one call has released: as a table, as one object, as digits, and what is said beside them."""
+"""What one call has released: as a table, as one object, as digits; and the statement beside them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pbdp.columns.published import Table, json_values, ready_columns, typed_numbers
-from pbdp.digits import delta_text, loss_text, order_text, outward, percent_down, percent_up, plain
+from pbdp.digits import delta_text, loss_text, outward, percent_down, percent_up, plain
 from pbdp.noise.kernel import Array
+from pbdp.report.plans import RISK, loss_facts, risk_facts
+from pbdp.report.record import warning_records
+from pbdp.report.statement import Fact, Statement, literal, statement
+from pbdp.report.warnings import NO_LEDGER, insecure
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget, Paid
@@ -62,7 +66,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Publication:
-    """What was drawn for the parts of a plan, who counted it (`enforced`, and a note on it), what is kept.
+    """What was drawn for the parts of a plan, who counted it (`enforced`, and what was paid), what is kept.
 
     `alone` says that a part's numbers were typed one by one, so that one is shown as a number.
     """
@@ -70,12 +74,19 @@ class Publication:
     plan: Plan
     parts: tuple[Published, ...]
     enforced: str
-    note: str
+    note: str | None
     kept: Table
     disjoint: bool
     alone: bool
     insecure_test_seed: int | None
     paid: Mapping[str, Any] | None = None
+
+    @property
+    def taken(self) -> int:
+        """How many of the plan's releases this is; a vector, or the numbers of all parts, are one."""
+        plan = self.plan
+        one = self.disjoint or plan.is_joint or plan.requirement.coordinates is not None
+        return 1 if one else len(self.parts[0].values)
 
     def release_file(self, query: str | None) -> ReleaseFile:
         """The release as a file that others can check."""
@@ -134,6 +145,7 @@ class Publication:
                 "releases": plan.package,
                 "disjoint": self.disjoint,
                 "releases_enforced": self.enforced,
+                "warnings": warning_records(statement(self)),
             }
         )
 
@@ -152,21 +164,6 @@ class Publication:
             for published in self.parts
             for value in published.values.tolist()
         )
-
-    def notes(self, in_words: bool) -> tuple[str, ...]:
-        """What holds and who counts, unless an object says it, and always the warning of a test seed."""
-        notes = []
-        if in_words:
-            notes += promise_words(self.plan)
-            notes += [
-                f"{published.part.name}: {interval_words(published.intervals)}".removeprefix(": ")
-                for published in self.parts
-                if published.intervals is not None and len(published.values) == 1
-            ]
-            notes.append(self.note)
-        if self.insecure_test_seed is not None:
-            notes.append(insecure_words(self.insecure_test_seed))
-        return tuple(notes)
 
 
 def column_name(part: Part, kind: str) -> str:
@@ -195,28 +192,43 @@ def _claim(part: Part) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------ in words
 
 
-def loss_words(epsilon: float, delta: float | None, order: float | None = None, releases: int = 1) -> str:
-    """An epsilon, how many releases it is the total of, and what it is the epsilon of."""
-    total = f" in total for {releases} releases" if releases > 1 else ""
-    kind = (
-        f"Rényi loss at order {order_text(order or 0.0)}"
-        if delta is None
-        else f"at delta {delta_text(delta)}"
-    )
-    return f"epsilon {loss_text(epsilon)}{total} {kind}"
-
-
-def promise_words(plan: Plan) -> list[str]:
-    """How near the truth and how often, for every part, and at which cost."""
-    loss = loss_words(plan.epsilon, plan.delta, plan.rdp_order, plan.package)
-    near = [
-        f"{part.requirement.describe()} with confidence {percent_down(part.confidence)}"
+@statement.register
+def release_statement(made: Publication, **_: bool) -> Statement:
+    """How near the truth and how often, for every part, at which cost, and who counted it."""
+    plan = made.plan
+    total = " in total for {releases} releases" if plan.package > 1 else ""
+    head = [
+        f"{part.name + ': ' if part.name else ''}{part.requirement.describe()} with confidence "
+        f"{percent_down(part.confidence)}"
         for part in plan.parts
     ]
-    if not plan.is_joint:
-        return [f"{near[0]}; {loss}", plan.risk_words()]
-    named = (f"{part.name}: {words}" for part, words in zip(plan.parts, near, strict=True))
-    return [*named, loss, plan.risk_words()]
+    sentences = [literal(line) for line in head[1:]]
+    sentences += [f"epsilon {{epsilon}}{total} at {{at}}", RISK]
+    sentences += [
+        literal(f"{published.part.name}: {interval_words(published.intervals)}".removeprefix(": "))
+        for published in made.parts
+        if published.intervals is not None and len(published.values) == 1
+    ]
+    several = " This call uses {taken} of the plan's {releases} releases." if plan.package > 1 else ""
+    uncounted = () if made.note is not None else (replace(NO_LEDGER, text=f"{NO_LEDGER.text}{several}"),)
+    seed = made.insecure_test_seed
+    return Statement(
+        kind="release",
+        headline=literal(head[0]),
+        sentences=tuple(sentences if made.note is None else [*sentences, literal(made.note)]),
+        facts=(
+            *loss_facts(plan.epsilon, plan.delta, plan.rdp_order),
+            *risk_facts(plan.risk(), plan.neighbors.question),
+            Fact(name="releases", value=plan.package),
+            Fact(name="taken", value=made.taken),
+        ),
+        warnings=uncounted if seed is None else (insecure(seed), *uncounted),
+    )
+
+
+def loss_words(epsilon: float, delta: float) -> str:
+    """An epsilon, and the delta that it is at."""
+    return f"epsilon {loss_text(epsilon)} at delta {delta_text(delta)}"
 
 
 def interval_words(intervals: Intervals) -> str:
@@ -229,18 +241,6 @@ def interval_words(intervals: Intervals) -> str:
     if high == math.inf:
         return f"the true answer is at least {least} with confidence {confidence}"
     return f"the true answer is between {least} and {most} with confidence {confidence}"
-
-
-def uncounted_words(plan: Plan, taken: int) -> str:
-    """What a release without a ledger has to say: nobody counts it."""
-    covered = plan.package
-    share = "the plan's one release" if covered == 1 else f"{taken} of the plan's {covered} releases"
-    return f"No ledger: other releases are not counted. This call uses {share}."
-
-
-def insecure_words(seed: int, never: str = "publish") -> str:
-    """The warning beside everything that was drawn from a test seed."""
-    return f"INSECURE: drawn from test seed {seed}; nothing is protected. Never {never} it."
 
 
 def paid_words(budget: Budget, plan: Plan, paid: Paid) -> str:
