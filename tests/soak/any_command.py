@@ -276,7 +276,7 @@ def main(lines: int, first: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         os.environ |= {"PBDP_STATE": str(Path(folder) / "state"), "PBDP_KEYS": str(Path(folder) / "keys")}
-        sys.stdin = io.StringIO()
+        sys.stdin = io.TextIOWrapper(io.BytesIO())
         fill()
         for seed in range(first, first + lines):
             chance = random.Random(seed)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pbdp.errors import ContradictionError, InputError
 from pbdp.json_records import LARGEST, NotJsonError, content_of, json_of, place_of
+from pbdp.parameters import is_file_name
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -160,6 +161,8 @@ def checked_target(
 
 def same_file(one: Path, other: Path) -> bool:
     """Whether two names are of one file."""
+    if not (is_file_name(str(one)) and is_file_name(str(other))):
+        return False  # whoever reads them says so
     return one.exists() and other.exists() and one.samefile(other)
 
 

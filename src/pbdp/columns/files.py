@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
 from pbdp.digits import EXACT_ENOUGH, number_in
 from pbdp.errors import InputError, MissingPackageError, did_you_mean
-from pbdp.json_records import near_file
+from pbdp.json_records import near_file, place_of
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -125,7 +125,7 @@ def blocks_of(name: str, given_format: str | None, wanted: Wanted) -> Generator[
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
     if name != STANDARD_INPUT:
-        with Path(name).open("rb") as file:
+        with place_of("input", name).open("rb") as file:
             yield file
     elif sys.stdin is None:
         raise InputError("standard input", "open", "a closed one")

@@ -44,6 +44,14 @@ def _probability(remedy: str) -> Kind:
     return share(check)
 
 
+def _rate(name: str, value: object) -> float:
+    """At least one person of the largest group says yes, and one no."""
+    rate = probability(name, value, "About how many say yes: 0.05 for 5 %.")
+    if not 1 / MOST_USERS <= rate <= 1 - 1 / MOST_USERS:
+        raise InputError(name, f"{1 / MOST_USERS:g} or more from 0 and from 1", rate)
+    return rate
+
+
 def _wider(name: str, value: object) -> float:
     if (found := positive(name, value, "0.05 for 5 %.")) > MOST_WIDER:
         raise InputError(name, f"at most {MOST_WIDER:g}", found, "0.05 is for 5 %.")
@@ -59,7 +67,7 @@ class Comparing(Request):
     """What is known of two groups, and what the analysis needs."""
 
     rate: float | None = setting(
-        _probability("About how many say yes: 0.05 for 5 %."),
+        share(_rate),
         "roughly what share says yes: 0.05 or 5%",
         default=None,
         group=KNOWN,
