@@ -14,7 +14,7 @@ import pytest
 from pbdp import Budget, ComparisonPlan, Ledger, Plan, choose, plan
 from pbdp.errors import InputError, ParameterError
 from pbdp.ledger import Request
-from pbdp.ledger.record import LONGEST_QUERY
+from pbdp.ledger.record import LONGEST_TEXT
 from pbdp.ledger.request import about, recorded
 from pbdp.paying import PAYING, PayingFor, PayingOnce
 from pbdp.tables import TablePlan
@@ -94,6 +94,6 @@ def test_blocks_are_not_recorded() -> None:
 def test_a_text_that_cannot_be_kept_is_refused(wrong: Any) -> None:
     asked: dict[str, Any] = {"dataset": "visits", "plans": (("0" * 64, "a", 1),), "cost": {"a": 1}}
     asked |= {"values": 1, "neighbors": "replace"}
-    Request(**asked, query="x" * LONGEST_QUERY)
+    Request(**asked, query="x" * LONGEST_TEXT)
     with pytest.raises(InputError, match="query must be a text"):
         Request(**asked, query=wrong)

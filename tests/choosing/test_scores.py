@@ -90,7 +90,8 @@ def test_what_is_no_score_is_refused_without_it(scores: object) -> None:
 
 
 def test_missing_and_huge_ones_count() -> None:
-    assert np.isnan(read_scores([None, 1]).scores[0])
+    for missing in (None, math.nan, Decimal("sNaN"), pd.NA):
+        assert np.isnan(read_scores([missing, 1]).scores[0])
     assert read_scores([10**400, -(10**400)]).scores.tolist() == [math.inf, -math.inf]
 
 

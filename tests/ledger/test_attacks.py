@@ -23,7 +23,7 @@ import psycopg
 import pytest
 
 from pbdp.errors import PbdpError
-from pbdp.ledger import Ledger, LedgerError
+from pbdp.ledger import Ledger, LedgerError, verify_ledger
 from pbdp.ledger.errors import ReservedElsewhereError, UnreachableLedgerError
 from tests.effort import FULL
 from tests.ledger.asking import RULE, ledger_with_visits, plan_number, request
@@ -293,6 +293,35 @@ def test_an_open_ledger_is_attacked_between_two_requests(target: Target) -> None
                 continue
             got.all_of(ledger)
         got.check(label)
+
+
+def test_every_damage_is_repaired_and_nothing_that_was_spent_is_forgotten(target: Target) -> None:
+    repaired, refused = 0, []
+    for label, statements in chosen():
+        target.put_back()
+        target.on("here")
+        if not target.change(statements) or verify_ledger(target.url).sound:
+            continue
+        try:
+            with Ledger.repair(target.url) as ledger:
+                said = " ".join(ledger.notes)
+                if "visits" in [state.name for state in ledger.datasets()]:
+                    assert ledger.dataset("visits").spent["renyi"] >= 4 * COST, label
+                else:
+                    assert "visits: this dataset is lost" in said, label
+                got = Got()
+                got.all_of(ledger)
+                # one whose payment is lost is paid for again; two may come from a package of two
+                drawn = {*(answer for one in got.answers.values() for answer in one)} - {*ANSWERED.values()}
+                assert len(drawn) <= LIMIT // COST - 4 + 1, label
+        except LedgerError as refusal:
+            refused.append(str(refusal))
+            continue
+        repaired += 1
+        assert verify_ledger(target.url).sound, label
+    # without its first record nothing is believed
+    assert all("first record" in words for words in refused)
+    assert repaired > (TRIES // 2 if TRIES else 500)
 
 
 SQLITE_SCHEMES: tuple[Attack, ...] = (

@@ -88,6 +88,29 @@ def test_what_cannot_be_opened_or_made_ends_in_a_sentence(here: Path) -> None:
         budget.ask(5)  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize("wrong", [{"note": 5}, {"note": "\ud800"}, {"dataset": 5}, {"blocks": "ab"}])
+def test_nothing_is_made_for_what_is_refused(wrong: dict[str, object], here: Path) -> None:
+    named = {"dataset": "visits", **TERMS, **wrong}
+    with pytest.raises(InputError):
+        pbdp.budget(**named)  # type: ignore[arg-type]
+    assert not (here / "pbdp-ledger.db").exists()
+
+
+def test_everything_says_what_it_is_in_a_line() -> None:
+    budget = pbdp.budget("visits", epsilon=3, delta=1e-6)
+    plan = pbdp.plan(within=20, confidence=0.9, sensitivity=1, delta=1e-8, integer=True)
+    asked = budget.ask(1234, within=50, confidence=0.95, sensitivity=1, integer=True, key="march")
+    reserved = budget.reserve(plan, key="april")
+    ledger, paid = budget.ledger, budget.ledger.spend_of("march")
+    things = [budget, ledger, budget.state, budget.terms, asked, *asked.looks, reserved, paid]
+    for thing in [*things, budget.price(plan), *budget.history(), *ledger.history(), ledger.verify()]:
+        assert len(repr(thing)) < 120, repr(thing)
+    made, march, april = map(repr, budget.history())
+    assert made.endswith("the budget was made, 0 %>")
+    assert "within 50, confidence 0.95, sensitivity 1, whole, key 'march', 0.34" in march
+    assert "laplace: 1 release reserved, key 'april', 2." in april
+
+
 def test_a_ledger_that_was_removed_is_told_apart_from_one_that_never_was(here: Path) -> None:
     pbdp.budget("visits", epsilon=3, delta=1e-6).ledger.close()
     (here / "pbdp-ledger.db").unlink()

@@ -121,6 +121,16 @@ def test_a_search_takes_the_same_time_for_neighboring_answers() -> None:
     assert not all(compared(draw, 19_999, 20_000).is_fault(DIGIT) for _ in range(TRIES))
 
 
+@pytest.mark.parametrize("kind", ["whole", "real", "relative"])
+def test_a_gap_takes_no_time(kind: str) -> None:
+    """NaN among a thousand numbers: what sets a flag of the processor is looked at by numpy."""
+    steps_of = plan_of(kind).releaser.publisher.steps_of
+    numbers, gap = np.zeros(1000), np.zeros(1000)
+    gap[500] = math.nan
+    steps_of(numbers)
+    assert not all(compared(steps_of, numbers, gap, np.copy).is_fault(DIGIT) for _ in range(TRIES))
+
+
 def test_a_release_that_looks_at_the_answer_is_found_out() -> None:
     published = plan_of("whole").releaser.published
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from pbdp.columns.arrays import comes_from, read_column
+from pbdp.columns.arrays import comes_from, nearest_float, read_column
 from pbdp.errors import ContradictionError, InputError, did_you_mean, shown
 from pbdp.mechanism.grid import DEAREST, STEPS_IN_WIDTH
 from pbdp.mechanism.requirement import LARGEST, SMALLEST
@@ -210,16 +210,9 @@ def _floats(values: npt.NDArray[Any]) -> Array:
     if values.dtype.kind in "iuf":
         return values.astype(np.float64)
     kinds = {type(value) for value in values.tolist()}
-    if any(issubclass(kind, bool | str | bytes) for kind in kinds):
-        raise InputError("scores", "numbers", "something else among them")
     try:
-        return np.array([math.nan if value is None else _float(value) for value in values.tolist()])
-    except (TypeError, ValueError):
+        if any(issubclass(kind, bool) for kind in kinds):
+            raise TypeError
+        return np.array([nearest_float(value) for value in values.tolist()])
+    except TypeError:
         raise InputError("scores", "numbers", "something else among them") from None
-
-
-def _float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf

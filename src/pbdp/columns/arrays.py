@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -63,6 +64,21 @@ def objects(values: list[Any]) -> npt.NDArray[Any]:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
+
+
+def nearest_float(value: Any) -> float:
+    """The nearest float to a number of any type; infinite for what is larger than all, NaN where nothing is.
+
+    What is no number by its type raises a TypeError; no number does, whatever its value is.
+    """
+    if isinstance(value, str | bytes | bytearray):
+        raise TypeError(type(value).__name__)
+    if value is None or type(value).__name__ == "NAType" or (isinstance(value, Decimal) and value.is_nan()):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _from_pandas(given: Any, filled: bool) -> Column | None:

@@ -1,18 +1,17 @@
 """The people of a group as they are given: counts, columns of yes and no, columns of numbers.
 
-Of a column only types are looked at before its number is paid for. Where nothing is (None, NaN), nobody said
-yes, and a number counts as 0. Other numbers in a column of yes and no are clamped as in any column: from a
-half on they count as yes.
+Of a column only types are looked at before its number is paid for. Where nothing is (None, NaN, pandas' NA)
+nobody said yes, and a number counts as 0. Other numbers in a column of yes and no are clamped as in any
+column: from a half on they count as yes.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from pbdp.columns.arrays import read_column
+from pbdp.columns.arrays import nearest_float, read_column
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
 
@@ -39,16 +38,7 @@ def _column(given: object, rule: str) -> Array:
         found = values.astype(np.float64)
     else:
         try:
-            found = np.array([_number(value) for value in values.tolist()], dtype=np.float64)
-        except (TypeError, ValueError):
+            found = np.array([nearest_float(value) for value in values.tolist()], dtype=np.float64)
+        except TypeError:
             raise InputError("answers", rule, "a column with something else in it") from None
     return np.nan_to_num(found, nan=0.0, posinf=np.inf, neginf=-np.inf)
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, str | bytes):
-        raise TypeError
-    try:
-        return math.nan if value is None else float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf

@@ -33,7 +33,7 @@ from pbdp.ledger.errors import (
 from pbdp.ledger.fold import DatasetState
 from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.question import AskRequest
-from pbdp.ledger.record import Amounts, Entry, Package
+from pbdp.ledger.record import Amounts, Entry, Package, check_text, checked_name
 from pbdp.ledger.request import Request, Reservation, recorded
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Array, Index
@@ -68,7 +68,7 @@ class Paid:
     reservation: Reservation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Reserved:
     """Plans that are paid for: what they cost of the whole budget, and what was spent of it after them.
 
@@ -81,8 +81,11 @@ class Reserved:
     spent: float
     repeated: bool
 
+    def __repr__(self) -> str:
+        return f"<Reserved {self.label}: {percent_up(self.share)} of the budget, key {self.key!r}>"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Event:
     """One change of a budget: when, under which key, what was asked, what it cost, what was spent then."""
 
@@ -91,6 +94,10 @@ class Event:
     asked: str
     share: float
     spent: float
+
+    def __repr__(self) -> str:
+        key = "" if self.key is None else f", key {self.key!r}"
+        return f"<{self.time[:19].replace('T', ' ')}: {self.asked}{key}, {percent_up(self.share)}>"
 
 
 class _Releasing(PayingFor, total=False):
@@ -196,7 +203,7 @@ class Budget(Reported):
             Event(
                 time=entry.time,
                 key=entry.key,
-                asked="the budget was made" if entry.kind == "dataset" else _asked(entry),
+                asked=_asked(entry),
                 share=self.terms.share_of_cost(entry.cost, entry.spent),
                 spent=self.terms.share(entry.spent),
             )
@@ -440,7 +447,9 @@ def _noise(asked: object) -> object:
 
 
 def _asked(entry: Entry) -> str:
-    return entry.query or entry.note or entry.plan_label or entry.kind
+    if entry.kind == "dataset":
+        return "the budget was made"
+    return entry.query or ": ".join(filter(None, (entry.plan_label, entry.note))) or entry.kind
 
 
 def _count(name: str, value: object, least: int = 1) -> None:
@@ -496,6 +505,8 @@ def budget(
     made. Other terms than those that the budget was given are refused: it never changes. The others are as
     in `Budget.create`, `trust` as in `Ledger.open`.
     """
+    checked_name("dataset", dataset)
+    check_text("note", note)
     if (epsilon is None) != (delta is None):
         raise ContradictionError("epsilon and delta", "given together, or both left out", "one of them")
     terms = None

@@ -34,7 +34,7 @@ class Cache:
                     self.connection = self._connected(file)
                     self.head()
                     return
-                except (sqlite3.Error, StateFileError):
+                except (sqlite3.Error, OSError, StateFileError):
                     self._give_up()
 
     def _connected(self, file: Path) -> sqlite3.Connection:

@@ -44,6 +44,7 @@ from pbdp.ledger.record import (
     Record,
     check_asked,
     check_key,
+    check_text,
     checked_amounts,
     checked_name,
     total,
@@ -254,6 +255,7 @@ class Fold:
 
     def _dataset(self, record: Record, content: Payload) -> Changes:
         name = checked_name("dataset", content["dataset"])
+        check_text("note", content["note"])
         _hold(self.get(f"dataset {name}") is None, "gives a second budget to a dataset")
         _hold(name not in self.get("lost", ()), "gives a budget to a dataset that was lost")
         _hold(not any(content["spent"].values()), "starts with something spent")

@@ -135,8 +135,6 @@ class Keyring:
         if record is None:
             self._missing.add(name)
             return None
-        if file.stat().st_mode & 0o077:
-            raise KeyFileError(file, "others may read it; take that away (chmod 600), or rotate the key")
         held = _secrets(record)
         if held is None or len(held) != 1:
             raise KeyFileError(file, _DAMAGED)
@@ -177,7 +175,9 @@ class Keyring:
         return self._folder / f"{self._ledger}-{name}.key"
 
     def _content(self, file: Path) -> dict[str, Any] | None:
+        open_to_others = 0
         try:
+            open_to_others = file.stat().st_mode & 0o077
             record = json.loads(file.read_bytes())
         except (FileNotFoundError, NotADirectoryError, PermissionError):  # what they may not read, they lack
             return None
@@ -187,6 +187,8 @@ class Keyring:
             record = None
         if not isinstance(record, dict) or record.get("keys") != FORMAT or "ledger" not in record:
             raise KeyFileError(file, _DAMAGED)
+        if open_to_others:
+            raise KeyFileError(file, "others may read it; take that away (chmod 600), or rotate the key")
         return record
 
     def _keep(self, file: Path, content: dict[str, object]) -> None:

@@ -31,6 +31,7 @@ from pbdp.ledger.record import (
     Entry,
     Record,
     check_key,
+    check_text,
     checked_amounts,
     checked_name,
     entries_of,
@@ -239,8 +240,7 @@ class Ledger:
         `name` is new, `limits` are what may be spent, `neighbors` the relation, and `note` a public remark.
         """
         limits = checked_amounts("limits", limits)
-        if note is not None and not isinstance(note, str):
-            raise InputError("note", "a text", type(note).__name__)
+        check_text("note", note)
         content = {
             "dataset": checked_name("dataset", name),
             "limits": limits,

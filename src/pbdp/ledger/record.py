@@ -80,7 +80,7 @@ _DECODER = json.JSONDecoder()
 
 # Far above any use, and small enough for every JSON reader that takes whole numbers of any length.
 LARGEST = 2**4096
-LONGEST_NAME, LONGEST_KEY, LONGEST_QUERY = 100, 200, 100_000
+LONGEST_NAME, LONGEST_KEY, LONGEST_TEXT = 100, 200, 100_000
 _PLAN = re.compile(r"[0-9a-f]{16,128}")
 UNWRITTEN = "has a payload that no ledger writes"
 
@@ -187,7 +187,7 @@ def unpacked_answer(content: Payload, packed: object) -> bytes | None:
     return answer if sound else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Entry:
     """One change of one dataset's budget, for people: what its record says under the names of these fields.
 
@@ -209,6 +209,10 @@ class Entry:
     units_left: int = 0
     note: str | None = None
 
+    def __repr__(self) -> str:
+        said = " ".join(filter(None, (self.plan_label, self.key and f"key {self.key!r}")))
+        return f"<Entry {self.sequence}: {self.kind} of {self.dataset}{said and f', {said}'}>"
+
 
 def entries_of(record: Record) -> list[Entry]:
     """What this record changed: nothing, one dataset, or in a recovery all of them."""
@@ -222,7 +226,7 @@ def entries_of(record: Record) -> list[Entry]:
         for number, (plan, label, releases) in enumerate(content["plans"]):
             one = told | {"plan": plan, "plan_label": label}
             if not content["values"]:
-                one["note"] = f"{releases:,} releases reserved"
+                one["note"] = f"{releases:,} release{'' if releases == 1 else 's'} reserved"
             # the first one has the whole cost
             changes.append(one | ({"cost": none_of(content["cost"])} if number else {}))
     elif kind == "recovery":
@@ -252,14 +256,19 @@ def check_asked(told: Payload) -> None:
         checked_name("plan_label", label)
         if type(releases) is not int or not 1 <= releases < 2**63:
             raise InputError("package", "a whole number of at least 1", shown(releases))
-    if query is None:
+    check_text("query", query)
+
+
+def check_text(name: str, text: object) -> None:
+    """Refuse what is no text for people; None is nothing said."""
+    if text is None:
         return
-    if not isinstance(query, str) or len(query) > LONGEST_QUERY:
-        raise InputError("query", f"a text of at most {LONGEST_QUERY} characters", type(query).__name__)
+    if not isinstance(text, str) or len(text) > LONGEST_TEXT:
+        raise InputError(name, f"a text of at most {LONGEST_TEXT} characters", shown(text))
     try:
-        query.encode()
+        text.encode()
     except UnicodeEncodeError:
-        raise InputError("query", "a text that UTF-8 can hold", "lone surrogates") from None
+        raise InputError(name, "a text that UTF-8 can hold", "lone surrogates") from None
 
 
 def checked_name(what: str, name: object) -> str:

@@ -123,7 +123,11 @@ def _identity(store: Store, rows: dict[int, Row]) -> str:
             return str(first.content["ledger"])
     except (KeyError, BrokenRecordError):
         pass
-    raise LedgerError(
+    raise _unreadable(store)
+
+
+def _unreadable(store: Store) -> LedgerError:
+    return LedgerError(
         f"The first record of the ledger {store.place} cannot be read, so nothing in it can be believed. Put "
         "a copy in its place and repair that. Without one, all that was promised to these people counts as "
         "spent."
@@ -133,7 +137,8 @@ def _identity(store: Store, rows: dict[int, Row]) -> str:
 def _found(store: Store, rows: dict[int, Row], ring: Keyring, known: Memory | None, cache: Cache) -> Found:
     end = _vouched(rows, ring)
     if end < 0:
-        raise MissingKeyError(store.place, Record.read(rows[0]).key_id)
+        first = Record.read(rows[0]).key_id
+        raise _unreadable(store) if ring.key(first) else MissingKeyError(store.place, first)
     seen = cache.keys()
     if known is not None:
         seen |= known.since | {known.sequence: known.hash}

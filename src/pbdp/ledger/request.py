@@ -113,7 +113,7 @@ class Request:
         return self.told() | {"key": key, "machine": machine} | paid
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Reservation:
     """What is paid for under a key: noise may be drawn for it, unless the ledger has its answer already.
 
@@ -136,6 +136,10 @@ class Reservation:
     units_left: int
     answer: bytes | None
     fresh: bool = False
+
+    def __repr__(self) -> str:
+        state = "in advance" if not self.values else "waiting" if self.answer is None else "answered"
+        return f"<Reservation of record {self.sequence} on {self.dataset}: {state}, key {self.key!r}>"
 
     @property
     def spent_before(self) -> Amounts:

@@ -32,7 +32,7 @@ PLACE = "the export"
 _NAMES = ("sequence", "time", "kind", "payload", "previous", "hash", "key_id", "mac")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Verification:
     """The outcome: `fault` is the first one found, in words, or None. The counts are up to the fault.
 
@@ -48,6 +48,9 @@ class Verification:
     head: str | None = None
     macs: bool = False
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Verification of {self.place}: {self.fault or f'{self.records:,} sound records'}>"
 
     @property
     def sound(self) -> bool:

@@ -45,6 +45,8 @@ FURTHEST_STEP = 1 << 52
 # As arrays: numpy would convert a number of Python's anew in every operation, which counts for one answer.
 _ONE = np.array(1, dtype=np.int64)
 _ZERO = np.array(0.0)
+# The bits of a float without its sign are those of infinity at most, unless it is NaN.
+_LARGEST, _INFINITE = np.array(2**63 - 1), np.array(0x7FF << 52)
 _NOTHING, _HALF, _ALL = Fraction(0), Fraction(1, 2), Fraction(1)
 # Widths and steps outside leave no room in a double for the steps around them.
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -243,10 +245,11 @@ class LinearGrid(Grid):
 def between(answers: Array, lowest: Array, highest: Array) -> Array:
     """Answers moved into a range around 0, and NaN to 0.
 
-    The positive and the negative part are clamped one by one, as of NaN and 0 fmax and fmin give 0.
+    NaN is found by its bits: with it, operations on floats take longer (fmax by 130 ns).
     """
-    above = np.fmin(np.fmax(answers, _ZERO), highest)
-    return np.asarray(above + np.fmax(np.fmin(answers, _ZERO), lowest))
+    bits = answers.view(np.int64)
+    numbers = (bits * ((bits & _LARGEST) <= _INFINITE)).view(np.float64)
+    return np.asarray(np.minimum(np.maximum(numbers, lowest), highest))
 
 
 def whole_numbers() -> LinearGrid:

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.columns.arrays import objects, read_column
+from pbdp.columns.arrays import nearest_float, objects, read_column
 from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.grid import Grid, LinearGrid
@@ -244,7 +244,7 @@ def read_published(published: object) -> Array:
     """Published numbers as floats, in which every output of a plan is exact; not yet held against a plan."""
     column = read_column("published number", published, "a number").array
     if column.dtype == object and all(map(is_number, map(type, column))):
-        return np.array([_float(number) for number in column])
+        return np.array([nearest_float(number) for number in column])
     if column.dtype.kind not in "iuf":
         raise InputError("published number", "a finite number", "something else")
     return column.astype(np.float64)
@@ -292,7 +292,7 @@ def _steps(answers: list[Any], publisher: Publisher) -> Index:
             return publisher.steps_of(np.array(answers, dtype=np.int64))
         except OverflowError:
             return np.array([publisher.exact_steps(answer) for answer in answers], dtype=np.int64)
-    values = np.array([_float(answer) for answer in answers])
+    values = np.array([nearest_float(answer) for answer in answers])
     if all(issubclass(kind, FLOATS) for kind in kinds):
         return publisher.steps_of(values)
     with np.errstate(all="ignore"):
@@ -301,16 +301,6 @@ def _steps(answers: list[Any], publisher: Publisher) -> Index:
     for place in np.flatnonzero(lower != upper):
         lower[place] = publisher.exact_steps(answers[place])
     return lower
-
-
-def _float(answer: Any) -> float:
-    """The nearest float; infinite for what is larger than all of them."""
-    if isinstance(answer, Decimal) and answer.is_nan():
-        return math.nan
-    try:
-        return float(answer)
-    except OverflowError:
-        return math.inf if answer > 0 else -math.inf
 
 
 def _as_int64(values: Array | Index) -> Index:

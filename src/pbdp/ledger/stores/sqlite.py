@@ -101,18 +101,17 @@ class SqliteStore(SqlStore):
                 run(APPEND, row)
 
         self._refuse_without_locks()
-        # A file that an interrupted `create` left empty is taken over; the transaction decides who wins.
-        try:
-            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except FileExistsError:
-            if not self._path.is_file():
-                raise LedgerExistsError(self.place) from None
-        except FileNotFoundError:
-            raise InputError("ledger", "in a folder that exists", self.place) from None
-        except PermissionError:
-            raise ReadOnlyLedgerError(self.place, "a file cannot be made there") from None
-        except OSError as problem:
-            raise UnreachableLedgerError(self.place, str(problem.strerror)) from None
+        with self._words():
+            # A file that an interrupted `create` left empty is taken over; the transaction decides who wins.
+            try:
+                os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            except FileExistsError:
+                if not self._path.is_file():
+                    raise LedgerExistsError(self.place) from None
+            except FileNotFoundError:
+                raise InputError("ledger", "in a folder that exists", self.place) from None
+            except PermissionError:
+                raise ReadOnlyLedgerError(self.place, "a file cannot be made there") from None
         try:
             with self._words():
                 self._transaction("BEGIN EXCLUSIVE", make, fresh=True)
@@ -214,8 +213,6 @@ class SqliteStore(SqlStore):
             status = self._path.stat()
         except FileNotFoundError:
             raise NotALedgerError(self.place, "where there is nothing", empty=True) from None
-        except OSError as problem:
-            raise UnreachableLedgerError(self.place, str(problem.strerror)) from None
         if not self._path.is_file():
             raise NotALedgerError(self.place, "which is not a file")
         file = (status.st_dev, status.st_ino)
@@ -285,9 +282,11 @@ class SqliteStore(SqlStore):
 
     @contextmanager
     def _words(self) -> Iterator[None]:
-        """SQLite's errors as ours."""
+        """SQLite's errors, and the system's, as ours."""
         try:
             yield
+        except OSError as problem:
+            raise UnreachableLedgerError(self.place, problem.strerror or str(problem)) from None
         except sqlite3.Error as problem:
             # the low byte is the kind of error, the rest its detail
             code = getattr(problem, "sqlite_errorcode", None)
