@@ -26,6 +26,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pbdp.tables.distribution import Distribution
     from pbdp.tables.engines.files import Csv
     from pbdp.tables.groups import Bins, Keys
     from pbdp.tables.measures import Count, People, Sum
@@ -42,6 +43,7 @@ __all__ = [
     "Bins",
     "Count",
     "Csv",
+    "Distribution",
     "Keys",
     "Mean",
     "Median",
@@ -63,6 +65,7 @@ _LATER = {
     "Csv": "engines.files",
     "Keys": "groups",
     "Mean": "quotients",
+    "Distribution": "distribution",
     "Median": "quantiles",
     "People": "measures",
     "Quantile": "quantiles",

@@ -119,7 +119,7 @@ def _drawn(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream:
             number.label: number.drawn(part, aggregates, keystream)
             for number, part in zip(plan.numbers, plan.noise.parts, strict=False)
         }
-        | {choice.label: choice.places(aggregates, keystream) for choice in plan.choices},
+        | {one.label: one.drawn(plan.part(one.label), aggregates, keystream) for one in plan.choices},
     )
 
 
@@ -136,7 +136,8 @@ def _several(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystrea
     in_order: dict[str, Column] = {number.label: values[number.label] for number in plan.numbers}
     for choice in plan.choices:
         of_cell = None if plan.query.margins is None else plan.query.margins.tables[choice.table].of_cell
-        in_order[choice.label] = choice.places(aggregates, keystream, of_cell)
+        part = plan.part(choice.label)
+        in_order[choice.label] = choice.drawn(part, aggregates, keystream, of_cell)
     return Drawn(groups=groups, values=in_order)
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pbdp.release.intervals import Intervals
     from pbdp.tables.expressions.tree import Expression
     from pbdp.tables.plan import TablePlan
-    from pbdp.tables.quantiles import RankChoice
+    from pbdp.tables.quantiles import Choice
     from pbdp.tables.query import Query
 
 Column = Array | Index
@@ -154,12 +154,7 @@ class Measure(MeasureRequest, ABC):
         region = region_within(within, relative and self.ends(query)[0] >= 0)
         return [number_of(query, self.name, quantity, region, query.confidence_of(self))]
 
-    def choice_labels(self, query: Query) -> list[str]:
-        """What these are called in the plan."""
-        del query
-        return []
-
-    def choices(self, query: Query, records: Mapping[str, Any] | None = None) -> list[RankChoice]:
+    def choices(self, query: Query, records: Mapping[str, Any] | None = None) -> list[Choice]:
         """What is chosen for it, in every table; of these records of a manifest, if they are made again."""
         del query, records
         return []
@@ -217,9 +212,14 @@ class Measure(MeasureRequest, ABC):
         del plan
         return ""
 
-    def chosen_columns(self, plan: TablePlan, places: Mapping[str, Column]) -> dict[str, Column]:
-        """All published columns of what was chosen, from the places of the values by their names."""
-        del plan, places
+    def chosen_columns(self, plan: TablePlan, drawn: Mapping[str, Column]) -> dict[str, Column]:
+        """All published columns of what was chosen, from what was drawn by its names."""
+        del plan, drawn
+        return {}
+
+    def drawn_from(self, plan: TablePlan, columns: Mapping[str, Array]) -> dict[str, Column]:
+        """What was drawn of something chosen, from its published columns."""
+        del plan, columns
         return {}
 
     def confidence_of(self, plan: TablePlan) -> float:

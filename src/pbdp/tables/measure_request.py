@@ -186,6 +186,8 @@ class RatioRequest(MeasureRequest):
 
 # More candidates would be many more counts than any published value needs.
 MOST_CANDIDATES = 10_000
+# Values of a distribution: all of its ranks follow from products of matrices with as many rows.
+MOST_VALUES = 2048
 # Levels have at most so many digits: scores are counted in parts of one.
 MOST_PARTS = 10_000
 Levels = float | Sequence[float]
@@ -224,6 +226,11 @@ def _level(name: str, value: object) -> float:
     if exactly(level).denominator > MOST_PARTS:
         raise InputError(name, "a number of at most four digits", f"{level:.6g}", f"{level:.4f}, say.")
     return level
+
+
+def level_of(name: str, value: object) -> Fraction:
+    """A level as it is written in decimals."""
+    return exactly(_level(name, value))
 
 
 def _levels(name: str, value: object) -> Levels:
@@ -339,6 +346,32 @@ class QuantileRequest(MedianRequest):
         return tuple(map(exactly, self.q if isinstance(self.q, tuple) else (self.q,)))
 
 
+@request("Distribution")
+class DistributionRequest(MedianRequest):
+    """The distribution of a column: how many rows are at or below each value, all at once."""
+
+    kind: ClassVar[str] = "distribution"
+    title: ClassVar[str] = "Distribution"
+
+    def agree(self) -> None:
+        self.named(f"distribution_{self.column}")
+        super().agree()
+        count = int((exactly(self.high) - exactly(self.low)) / exactly(self.step)) + 1
+        if count > MOST_VALUES:
+            least = (self.high - self.low) / (MOST_VALUES - 1)
+            raise InputError(
+                "step",
+                f"one that makes at most {MOST_VALUES:,} values for a distribution",
+                f"{self.step:g}, which makes {count:,}",
+                f"Take {least:.2g} or more: every value is a column.",
+            )
+
+    @property
+    def levels(self) -> tuple[Fraction, ...]:
+        """None: any are read off what is published."""
+        return ()
+
+
 def percent_text(level: Fraction) -> str:
     """A level as it stands in names: 10 of 0.1, 99.9 of 0.999."""
     return f"{float(100 * level):g}"
@@ -354,6 +387,7 @@ MEASURES: dict[str, type[MeasureRequest]] = {
         RatioRequest,
         MedianRequest,
         QuantileRequest,
+        DistributionRequest,
     )
 }
 

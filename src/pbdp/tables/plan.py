@@ -18,7 +18,7 @@ from pbdp.signatures import checked
 from pbdp.tables.measure import Column, Measure
 from pbdp.tables.nonnegative import nonnegative_tables
 from pbdp.tables.numbers import Number, worth
-from pbdp.tables.quantiles import RankChoice
+from pbdp.tables.quantiles import Choice
 from pbdp.tables.query import Query
 from pbdp.tables.selection import Threshold
 from pbdp.tables.top import TOP, Choosing
@@ -48,7 +48,7 @@ class TablePlan(Reported):
     noise: Plan
     threshold: Threshold | None = None
     top: Choosing | None = None
-    choices: tuple[RankChoice, ...] = ()
+    choices: tuple[Choice, ...] = ()
     strategies: Mapping[str, Strategy] = field(default_factory=dict)
     follows: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     _found: dict[tuple[str, int], tuple[Array, float]] = field(
@@ -118,7 +118,7 @@ class TablePlan(Reported):
         """
         return self.noise.part(label)
 
-    def choice_of(self, label: str) -> RankChoice | None:
+    def choice_of(self, label: str) -> Choice | None:
         """The choice of a value that a part of the plan pays for, if it is one.
 
         `label` is that of the part.
@@ -205,8 +205,7 @@ class TablePlan(Reported):
         if self.top is not None and label == TOP:
             return self.top.describe()
         if (chosen := self.choice_of(label)) is not None:
-            measure = next(one for one in self.query.measures if chosen.name in one.columns)
-            return f"{chosen.describe()} with confidence {percent_down(measure.confidence_each(self.query))}"
+            return f"{chosen.describe()} with confidence {percent_down(chosen.asked)}"
         of = next((of for of, strategy in self.strategies.items() if label in strategy.parts), label)
         words = self.part(label).requirement.describe()
         bounded = any(self.query.is_bounded(one) for one in self.query.measures if of in self.labels(one))

@@ -26,6 +26,7 @@ from pbdp.tables.pairs import PAIRED, Noisy, Pair, follows_of, numbers_with, pai
 from pbdp.tables.plan import SELECTION, TablePlan
 from pbdp.tables.quantiles import choices_of
 from pbdp.tables.query import Query
+from pbdp.tables.rank_noise import ASIDE as RANKS_ASIDE
 from pbdp.tables.selection import Threshold, Thresholds
 from pbdp.tables.strategies.planning import ASIDE, plan_several, set_aside
 from pbdp.tables.top import TOP, Choosing, ways_of
@@ -155,17 +156,18 @@ class Draft:
         given = {label: [(one.requirement, design)] for label, (one, design) in fixed.items()}
         choices = choices_of(self.query)
         given |= {one.label: [(one.requirement, one.design)] for one in choices}
-        laws = {one.label: one.laws for one in numbers if one.laws}
-        aside = ASIDE * self.query.delta if laws else 0.0
+        laws = {one.label: one.laws for one in (*numbers, *choices) if one.laws}
+        share = RANKS_ASIDE if any(one.laws for one in choices) else ASIDE
+        aside = share * self.query.delta if laws else 0.0
         noise = plan_together(
             {one.label: on_even_grid(one) for one in numbers if one.label not in given},
             given=given | self.groups.given,
             missing=self.groups.missing + aside,
-            concave=laws,
+            concave=[one.label for one in numbers if one.laws],
             quick=True,
         )
         if laws and set_aside(noise, laws) > aside:
-            raise CannotCertifyError("Tables of this noise differ too much from log-concave laws.")
+            raise CannotCertifyError("Tables of this noise differ too much from their laws.")
         # in the order of the numbers, whichever way they were chosen
         order = [*(one.label for one in numbers), *(one.label for one in choices), TOP, SELECTION]
         parts = tuple(sorted(noise.parts, key=lambda part: order.index(part.name)))

@@ -29,9 +29,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -44,6 +45,7 @@ from pbdp.mechanism.design import Design
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
+from pbdp.planning.plan import Part
 from pbdp.release.keystream import Keystream
 from pbdp.settings import request
 from pbdp.tables.bounded import Aggregates, ValueGrid
@@ -56,6 +58,7 @@ from pbdp.tables.measure_request import (
     percent_text,
 )
 from pbdp.tables.picks import count_for_picks
+from pbdp.tables.rank_noise import RankNoise, counts_of, moves_of, price, rank_noise, requirement_of
 
 if TYPE_CHECKING:
     from pbdp.tables.numbers import Number, Quantity
@@ -75,34 +78,39 @@ class RankChoice:
     `index` is the place of its grid among those of the aggregation.
     """
 
+    measure: str
     name: str
     label: str
     table: int
     index: int
     grid: ValueGrid
     choice: QuantileChoice
+    asked: float
     requirement: Requirement
     design: Design
+    laws: int = 0
 
-    def places(self, aggregates: Aggregates, keystream: Keystream, groups: Index | None = None) -> Index:
+    @property
+    def groups_touched(self) -> int:
+        """In how many groups one person changes it."""
+        return self.requirement.releases
+
+    @property
+    def within(self) -> float:
+        """How many ranks the value may be off."""
+        return float(self.choice.within)
+
+    @property
+    def way(self) -> str:
+        """How it is done, in words."""
+        return "permute and flip"
+
+    def drawn(
+        self, part: Part, aggregates: Aggregates, keystream: Keystream, groups: Index | None = None
+    ) -> Index:
         """The place of the chosen value of each group; `groups` says which group every cell is in."""
-        counts = aggregates.histograms[self.index]
-        if groups is not None:
-            cells, counts = counts, np.zeros((int(groups.max()) + 1, counts.shape[1]), dtype=np.int64)
-            np.add.at(counts, groups, cells)
-        return self.choice.places(counts, keystream)
-
-    def values(self, places: Column) -> Array:
-        """The values at these places, as the nearest doubles."""
-        low, step = exactly(self.grid.low), exactly(self.grid.step)
-        parts = math.lcm(low.denominator, step.denominator)
-        first, each = (float(one * parts) for one in (low, step))
-        return np.asarray((first + places * each) / parts)
-
-    def places_of(self, values: Array) -> Index:
-        """The places of these values."""
-        places = np.rint((values - self.grid.low) / self.grid.step)
-        return np.clip(places, 0, self.grid.candidates - 1).astype(np.int64)
+        del part  # it stands for the choice and is never drawn
+        return self.choice.places(counts_of(aggregates.histograms[self.index], groups), keystream)
 
     def record(self) -> dict[str, Any]:
         """What a manifest says of it beside the plan of the noise."""
@@ -112,6 +120,23 @@ class RankChoice:
         """The promise, in words."""
         ranks = plain(float(self.choice.within))
         return f"rank within {ranks} of the true one"
+
+
+Choice = RankChoice | RankNoise
+
+
+def values_at(grid: ValueGrid, places: Column) -> Array:
+    """The values of a grid at these places, as the nearest doubles."""
+    low, step = exactly(grid.low), exactly(grid.step)
+    parts = math.lcm(low.denominator, step.denominator)
+    first, each = (float(one * parts) for one in (low, step))
+    return np.asarray((first + places * each) / parts)
+
+
+def places_of(grid: ValueGrid, values: Array) -> Index:
+    """The places of these values of a grid."""
+    places = np.rint((values - grid.low) / grid.step)
+    return np.clip(places, 0, grid.candidates - 1).astype(np.int64)
 
 
 class Quantiles(Measure):
@@ -133,7 +158,7 @@ class Quantiles(Measure):
     @property
     @abstractmethod
     def levels(self) -> tuple[Fraction, ...]:
-        """The shares of the rows that are at or below its values."""
+        """The shares of the rows that are at or below its values; none where all ranks are published."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -142,7 +167,7 @@ class Quantiles(Measure):
 
     @property
     def value_columns(self) -> tuple[str, ...]:
-        """The columns of the chosen values."""
+        """The columns of the values."""
         if len(self.levels) == 1:
             return (self.name,)
         return tuple(f"{self.name}_q{percent_text(level)}" for level in self.levels)
@@ -178,12 +203,18 @@ class Quantiles(Measure):
     def counts_rows(self) -> bool:
         return True
 
-    def grids(self, query: Query) -> tuple[ValueGrid, ...]:
+    @property
+    def grid(self) -> ValueGrid:
+        """The values that it may be, of which each stands for those that are nearest to it."""
         count = int((exactly(self.high) - exactly(self.low)) / exactly(self.step)) + 1
+        return ValueGrid(column=self.column, low=self.low, step=self.step, candidates=count)
+
+    def grids(self, query: Query) -> tuple[ValueGrid, ...]:
+        count = self.grid.candidates
         if query.groups is not None and (groups := len(query.groups)) * count > MOST_COUNTS:
             most = f"one that makes at most {MOST_COUNTS // groups:,} values for {groups:,} groups"
             raise InputError(f"step of {self.name}", most, f"{self.step:g}, which makes {count:,}")
-        return (ValueGrid(column=self.column, low=self.low, step=self.step, candidates=count),)
+        return (self.grid,)
 
     def quantities(self, query: Query) -> tuple[Quantity, ...]:
         del query
@@ -211,30 +242,38 @@ class Quantiles(Measure):
             raise AssertionError("a width is given or found by now")
         return exactly(self.within)
 
-    def choice_labels(self, query: Query) -> list[str]:
-        names = self.value_columns
-        if query.margins is None:
-            return list(names)
-        return [f"{name} ({of})" for name in names for of in query.margins.labels]
+    def choices(self, query: Query, records: Mapping[str, Any] | None = None) -> list[Choice]:
+        """What is drawn for its columns, in every table; of `records` if they are made again.
 
-    def choices(self, query: Query, records: Mapping[str, Any] | None = None) -> list[RankChoice]:
-        """What is chosen for its columns, in every table; of `records` if they are made again."""
+        Several levels are chosen one by one, or read off all ranks at once, whichever costs less.
+        """
+        if records is not None:
+            rows = [label for label in self.rank_labels(query) if label in records]
+            return list(self.all_ranks(query, records) if rows else self.one_by_one(query, records))
+        return list(cheapest(self, query))
+
+    def one_by_one(self, query: Query, records: Mapping[str, Any] | None) -> list[RankChoice]:
+        """A choice for each level."""
         (grid,) = self.grids(query)
-        index = query.aggregation.grids.index(grid)
-        tables = 1 if query.margins is None else len(query.margins)
-        every = product(zip(self.levels, self.value_columns, strict=True), range(tables))
         found = []
-        for label, ((level, name), table) in zip(self.choice_labels(query), every, strict=True):
+        for (level, name), (table, ending) in product(
+            zip(self.levels, self.value_columns, strict=True), enumerate(table_endings(query))
+        ):
+            label = name + ending
+            if records is not None and label not in records:
+                continue
             rule = self._rule(query, grid, level, None if records is None else records[label])
             requirement, design = stand_in(query, rule, table)
             found.append(
                 RankChoice(
+                    measure=self.name,
                     name=name,
                     label=label,
                     table=table,
-                    index=index,
+                    index=query.aggregation.grids.index(grid),
                     grid=grid,
                     choice=rule,
+                    asked=self.confidence_each(query),
                     requirement=requirement,
                     design=design,
                 )
@@ -255,25 +294,117 @@ class Quantiles(Measure):
             coins=known["coins"],
         )
 
+    # ---- all ranks at once
+
+    @property
+    def rank_name(self) -> str:
+        """What noise for all ranks is called; no column has a name like this."""
+        return f"{self.name}: ranks"
+
+    def rank_labels(self, query: Query) -> list[str]:
+        """The labels of noise for all ranks, in every table."""
+        return [self.rank_name + ending for ending in table_endings(query)]
+
+    def all_ranks(self, query: Query, records: Mapping[str, Any] | None) -> list[RankNoise]:
+        """Noise for all ranks at once, in every table."""
+        (grid,) = self.grids(query)
+        confidence, found = query.confidence_of(self), []
+        for table, label in enumerate(self.rank_labels(query)):
+            if records is None:
+                within = float(self.ranks())
+                requirement, design, rows, laws = rank_noise(query, grid, within, confidence, table)
+            elif label not in records:
+                continue
+            else:
+                known = records[label]
+                within = float(known["within"] if self.is_open else self.ranks())
+                rows, design = known["rows"], known["design"]
+                moves = moves_of(query, grid.candidates, rows, table)
+                requirement, laws = requirement_of(query, moves, design), moves.laws
+            found.append(
+                RankNoise(
+                    measure=self.name,
+                    name=self.rank_name,
+                    label=label,
+                    table=table,
+                    index=query.aggregation.grids.index(grid),
+                    grid=grid,
+                    levels=self.levels,
+                    within=within,
+                    asked=confidence,
+                    groups_touched=moves_of(query, grid.candidates, None, table).numbers,
+                    requirement=requirement,
+                    design=design,
+                    rows=rows,
+                    laws=laws,
+                )
+            )
+        return found
+
+    # ---- what is published
+
+    def own(self, plan: TablePlan) -> list[Choice]:
+        """What is drawn for it in the first table, or in the only one."""
+        return [one for one in plan.choices if one.measure == self.name and one.table == 0]
+
     def confidence_of(self, plan: TablePlan) -> float:
         return plan.query.confidence_of(self)
 
     def promise(self, plan: TablePlan) -> str:
-        own = next(one for one in plan.choices if one.name in self.value_columns)
-        return own.describe()
+        return self.own(plan)[0].describe()
 
-    def chosen_columns(self, plan: TablePlan, places: Mapping[str, Column]) -> dict[str, Column]:
-        """The published columns, from the places of the chosen values by their names."""
-        own = [one for one in plan.choices if one.name in self.value_columns and one.table == 0]
-        ordered = np.sort(np.stack([places[one.name] for one in own]), axis=0)
-        values = {one.name: one.values(row) for one, row in zip(own, ordered, strict=True)}
-        width, rows = float(own[0].choice.within), ordered.shape[1]
-        ranks = np.full(rows, int(width) if width.is_integer() else width)
+    def published(self, plan: TablePlan, drawn: Mapping[str, Column]) -> dict[str, Column]:
+        """The values themselves, from what was drawn, by name."""
+        own = self.own(plan)
+        places = (
+            drawn[self.rank_name].T if self.rank_name in drawn else np.stack([drawn[one.name] for one in own])
+        )
+        ordered = np.sort(places, axis=0)
+        rows = zip(self.value_columns, ordered, strict=True)
+        return {name: values_at(own[0].grid, row) for name, row in rows}
+
+    def chosen_columns(self, plan: TablePlan, drawn: Mapping[str, Column]) -> dict[str, Column]:
+        """The published columns, from what was drawn by its names."""
+        values, width = self.published(plan, drawn), self.own(plan)[0].within
+        count = len(next(iter(values.values())))
+        ranks = np.full(count, int(width) if width.is_integer() else width)
         return {
             **values,
             f"{self.name}_rank_within": ranks,
-            f"{self.name}_confidence": np.full(rows, self.confidence_of(plan)),
+            f"{self.name}_confidence": np.full(count, self.confidence_of(plan)),
         }
+
+    def drawn_from(self, plan: TablePlan, columns: Mapping[str, Array]) -> dict[str, Column]:
+        """What was drawn, from the published columns."""
+        own = self.own(plan)
+        places = {name: places_of(own[0].grid, columns[name]) for name in self.value_columns}
+        if own[0].name == self.rank_name:
+            return {self.rank_name: np.column_stack(list(places.values()))}
+        return dict(places)
+
+
+@lru_cache(maxsize=32)
+def cheapest(measure: Quantiles, query: Query) -> tuple[Choice, ...]:
+    """Choices of single values, or all ranks at once: whichever costs less by itself."""
+    if not measure.levels:
+        return tuple(measure.all_ranks(query, None))
+    alone = measure.one_by_one(query, None)
+    if len(measure.levels) == 1 or query.select is not None:
+        return tuple(alone)
+    try:
+        together = measure.all_ranks(query, None)
+    except CannotCertifyError:
+        return tuple(alone)
+
+    def cost(way: Sequence[Choice]) -> float:
+        return price(query.delta, [(one.requirement, one.design, one.laws) for one in way])
+
+    return tuple(alone) if cost(alone) <= cost(together) else tuple(together)
+
+
+def table_endings(query: Query) -> list[str]:
+    """What is said of each of several tables after a name."""
+    return [""] if query.margins is None else [f" ({of})" for of in query.margins.labels]
 
 
 def stand_in(query: Query, rule: QuantileChoice, table: int) -> tuple[Requirement, Design]:
@@ -307,7 +438,7 @@ def what_picks_lose(query: Query, rule: QuantileChoice, table: int) -> tuple[flo
     return loss, picks
 
 
-def choices_of(query: Query, factor: float | None = None) -> tuple[RankChoice, ...]:
+def choices_of(query: Query, factor: float | None = None) -> tuple[Choice, ...]:
     """All that a query chooses; widths that are left open are so many times what one person adds."""
     measures = [one if factor is None else one.with_width(query, factor) for one in query.measures]
     return tuple(choice for measure in measures for choice in measure.choices(query))

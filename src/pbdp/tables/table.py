@@ -30,6 +30,7 @@ from pbdp.reported import Reported
 from pbdp.tables.contribution_bounds import TouchedCount, touched_counts
 from pbdp.tables.keys import KeyTable, arrow_array
 from pbdp.tables.measure import Column, Measure
+from pbdp.tables.measure_request import level_of
 from pbdp.tables.nonnegative import nonnegative_columns, nonnegative_names
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import quality_marks, small_groups
@@ -177,6 +178,20 @@ class ReleasedTable(Reported):
     def bounds_touched(self) -> tuple[TouchedCount, ...]:
         """How many people the bounds touched, where the query asks for it."""
         return touched_counts(self.plan, self.values)
+
+    def quantile(self, measure: str, q: float) -> Array:
+        """A quantile of each group, read off a published distribution: it costs nothing.
+
+        `measure` is the name of the distribution, and 0 < `q` < 1. With its confidence, the ranks of all
+        quantiles that are ever read off are within the width of the distribution.
+        """
+        from pbdp.tables.distribution import Distribution
+
+        known = {one.name: one for one in self.plan.query.measures if isinstance(one, Distribution)}
+        if measure not in known:
+            named = ", ".join(known) or "this table has none"
+            raise InputError("measure", f"a distribution ({named})", shown(measure))
+        return known[measure].quantile(self.columns, level_of("q", q))
 
     def to_arrow(self) -> pa.Table:
         """Keys and numbers as an Arrow table; null where a mean is of nothing and what is withheld."""

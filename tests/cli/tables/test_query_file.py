@@ -177,7 +177,10 @@ MISTAKES: list[tuple[dict[str, Any], list[str]]] = [
     ({"by": {"city": "?"}, "select": {"people": 1}}, ["at least 2"]),
     ({"epsilon": 1}, ["left out where all widths are given"]),
     ({"visits": {"kind": "count"}}, ["within of visits", "an epsilon"]),
-    ({"visits": {"within": 50}}, ["kind of [visits]", "count, people, sum, mean, ratio, median or quantile"]),
+    (
+        {"visits": {"within": 50}},
+        ["kind of [visits]", "count, people, sum, mean, ratio, median, quantile or distribution"],
+    ),
     ({"visits": {"kind": "mode", "within": 5}}, ["'mode'"]),
     ({"visits": {"kind": "count", "within": 50, "wihtin": 5}}, ["wihtin"]),
     ({"visits": {"kind": "count", "within": "5%"}}, ["At an answer of 0 a percentage alone"]),

@@ -79,12 +79,12 @@ def _chosen_rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
         [
             choice.label,
             choice.describe(),
-            percent_down(measure.confidence_each(plan.query)),
-            "permute and flip",
-            f"changes at most {plan.part(choice.label).releases} of them",
+            percent_down(choice.asked),
+            choice.way,
+            f"changes at most {choice.groups_touched} of them",
         ]
         for choice in plan.choices
-        if choice.name in measure.columns
+        if choice.measure == measure.name
     ]
 
 
@@ -290,15 +290,15 @@ def _facts(plan: TablePlan, measure: Measure) -> list[Record]:
             {
                 "measure": measure.name,
                 "number": choice.label,
-                "rank_within": float(choice.choice.within),
+                "rank_within": choice.within,
                 "accuracy": choice.describe(),
-                "confidence": measure.confidence_each(plan.query),
-                "noise": "permute and flip",
-                "candidates": choice.choice.candidates,
-                "groups_touched": plan.part(choice.label).releases,
+                "confidence": choice.asked,
+                "noise": choice.way,
+                "candidates": choice.grid.candidates,
+                "groups_touched": choice.groups_touched,
             }
             for choice in plan.choices
-            if choice.name in measure.columns
+            if choice.measure == measure.name
         ]
     return [
         {

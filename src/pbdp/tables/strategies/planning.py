@@ -27,8 +27,9 @@ from pbdp.root_finding import least_enough
 from pbdp.tables.estimates import spread_of
 from pbdp.tables.numbers import TOUCHED, Asked, Number, touched_number
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.quantiles import RankChoice, choices_of
+from pbdp.tables.quantiles import Choice, choices_of
 from pbdp.tables.query import Query
+from pbdp.tables.rank_noise import ASIDE as RANKS_ASIDE
 from pbdp.tables.strategies.fitting import Fitting, Options, Shapes, met
 from pbdp.tables.strategies.joint import sigma_of
 from pbdp.tables.strategies.kinds import simplest, strategies_of
@@ -59,7 +60,7 @@ class Several:
     query: Query
     asked: tuple[Asked, ...]
     strategies: Mapping[str, Strategy]
-    choices: tuple[RankChoice, ...] = ()
+    choices: tuple[Choice, ...] = ()
 
     def picked(self, options: Mapping[str, Options]) -> Plan:
         """The plan of least epsilon that was found among these designs of its parts, by estimated widths."""
@@ -113,7 +114,8 @@ class Several:
     def laws(self) -> dict[str, int]:
         """By part, how many tables stand for laws."""
         parts = (part for strategy in self.strategies.values() for part in strategy.parts.items())
-        return {name: moves.laws for name, moves in parts}
+        own = {one.label: one.laws for one in self.choices}
+        return {name: moves.laws for name, moves in parts} | own
 
     def table_plan(self, plan: Plan) -> TablePlan:
         quantities = {
@@ -342,7 +344,7 @@ def _narrowest(query: Query, epsilon: float) -> TablePlan:
         made = {one.label: simplest(query, one) for one in asked}
         return Several(query=query, asked=asked, strategies=made, choices=choices_of(query, factor))
 
-    def requirements(factor: float) -> tuple[dict[str, Requirement], tuple[RankChoice, ...]]:
+    def requirements(factor: float) -> tuple[dict[str, Requirement], tuple[Choice, ...]]:
         now = several(factor)
         made: dict[str, Requirement] = {}
         for asked in now.asked:
@@ -354,10 +356,11 @@ def _narrowest(query: Query, epsilon: float) -> TablePlan:
             made[touched.label] = touched.requirement
         return made, now.choices
 
-    def planned(asked: tuple[dict[str, Requirement], tuple[RankChoice, ...]]) -> TablePlan:
+    def planned(asked: tuple[dict[str, Requirement], tuple[Choice, ...]]) -> TablePlan:
         made, choices = asked
         given = {one.label: [(one.requirement, one.design)] for one in choices}
-        plan = plan_together(made, given=given, quick=True)
+        aside = RANKS_ASIDE * query.delta if any(one.laws for one in choices) else 0.0
+        plan = plan_together(made, given=given, missing=aside, quick=True)
         return replace(several(1.0), choices=choices).table_plan(plan)
 
     return narrowest(requirements, planned, epsilon)

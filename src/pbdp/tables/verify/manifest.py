@@ -288,7 +288,7 @@ def _selection(record: Record, plan: TablePlan) -> str:
     """Lone people are hidden as often as `missing` says, and large groups published as often as asked."""
     query, threshold, part = plan.query, plan.threshold, plan.noise.parts[-1]
     if query.select is None or threshold is None:
-        laws = query.margins is not None or any(number.laws for number in plan.numbers)
+        laws = query.margins is not None or any(one.laws for one in (*plan.numbers, *plan.choices))
         if (plan.noise.missing and not laws) or record["plan"]["threshold"] is not None:
             raise FaultError("there is no selection, but a threshold")
         return "not needed: the groups are public"

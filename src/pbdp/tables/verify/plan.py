@@ -6,7 +6,7 @@ choice of the top groups, that it keeps its promise, and that the plan pays for 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -16,6 +16,8 @@ from pbdp.accounting.composition.loss_distribution import cell_sums
 from pbdp.choosing.permute_and_flip import Coins
 from pbdp.choosing.scores import MOST_GAPS, score_scale
 from pbdp.digits import percent_down
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
 from pbdp.parameters import non_negative, positive, whole
@@ -30,12 +32,14 @@ from pbdp.tables.numbers import TOUCHED, Asked, Number, touched_number
 from pbdp.tables.pairs import follows_of, numbers_with, shared_of
 from pbdp.tables.picks import reveals_a_pick
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.quantiles import RankChoice, what_picks_lose
+from pbdp.tables.quantiles import Choice, RankChoice, what_picks_lose
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_from_record
+from pbdp.tables.rank_noise import RankNoise, moves_of
 from pbdp.tables.selection import Threshold
 from pbdp.tables.strategies.kinds import change_of, strategy_from
 from pbdp.tables.strategies.planning import asked_of, designs_of, set_aside
+from pbdp.tables.strategies.ranks import is_sound, known_ranks
 from pbdp.tables.strategies.strategy import Strategy
 from pbdp.tables.top import (
     MOST_STEPS,
@@ -94,8 +98,9 @@ def planned_as(query: Query, number: Number, have: Requirement) -> Number:
 
 def check_laws(plan: TablePlan) -> None:
     """Noise that stands for log-concave laws is near them, and enough is set aside for the difference."""
-    laws = {number.label: number.laws for number in plan.numbers if number.laws}
-    for label in laws:
+    numbers = {number.label: number.laws for number in plan.numbers if number.laws}
+    laws = numbers | {one.label: one.laws for one in plan.choices if one.laws}
+    for label in numbers:
         design = number_design(plan.part(label).design)
         number = next(one for one in plan.numbers if one.label == label)
         if not is_concave(design) or not number.paired_on(design.grid):
@@ -172,7 +177,7 @@ def _strategy(query: Query, asked: Asked, record: Record, noise: Plan) -> Strate
 def check_strategies(plan: TablePlan) -> str:
     """Every part has the moves of its strategy, every table is as near as asked, and enough is set aside."""
     query = plan.query
-    laws: dict[str, int] = {}
+    laws = {one.label: one.laws for one in plan.choices}
     for asked in asked_of(query, 1.0):
         strategy = plan.strategies[asked.label]
         step = plan.step(asked.label)
@@ -273,36 +278,76 @@ def coins_from(record: Record) -> Coins:
     return Coins(fall=fall, stride=stride, last=last)
 
 
-def choices_from(query: Query, noise: Plan, record: Record) -> tuple[RankChoice, ...]:
-    """The choices of a query with the coins of a manifest; the counts that stand for them are the noise's."""
-    known = {
-        label: {"within": exactly(positive("within", one["within"])), "coins": coins_from(one["coins"])}
-        for label, one in record["plan"].get("choices", {}).items()
-    }
+def choices_from(query: Query, noise: Plan, record: Record) -> tuple[Choice, ...]:
+    """The choices of a query with what a manifest says of them, and the noise that is theirs."""
     parts = {part.name: part for part in noise.parts}
-    labels = [label for measure in query.measures for label in measure.choice_labels(query)]
-    if labels != list(known) or not known.keys() <= parts.keys():
+    records = record["plan"].get("choices", {})
+    if not records.keys() <= parts.keys():
         raise FaultError("the choices are others than the query asks for")
+    designs = {label: number_design(parts[label].design) for label in records}
+    known = {label: _choice_known(one, designs[label]) for label, one in records.items()}
     made = [one for measure in query.measures for one in measure.choices(query, known)]
-    return tuple(replace(one, design=number_design(parts[one.label].design)) for one in made)
+    if [one.label for one in made] != list(known) or not all(_is_whole(query, made)):
+        raise FaultError("the choices are others than the query asks for")
+    return tuple(replace(one, design=designs[one.label]) for one in made)
+
+
+def _is_whole(query: Query, made: Sequence[Choice]) -> Iterator[bool]:
+    """Whether all that a measure chooses is there, in every table."""
+    tables = 1 if query.margins is None else len(query.margins)
+    for measure in query.measures:
+        own = [one for one in made if one.measure == measure.name]
+        each = len(measure.value_columns) if any(isinstance(one, RankChoice) for one in own) else 1
+        yield len(own) == (each * tables if measure.chosen else 0)
+
+
+def _choice_known(record: Record, design: Design) -> Record:
+    """What a manifest says of a choice: its coins, or the weighted sums that get noise."""
+    within = exactly(positive("within", record["within"]))
+    if "coins" in record:
+        return {"within": within, "coins": coins_from(record["coins"])}
+    if "weights" not in record:
+        return {"within": within, "design": design, "rows": None}
+    weights, total = record["weights"], record["total"]
+    if not isinstance(weights, list) or not is_sound(weights, total, len(weights)):
+        raise FaultError("the sums that get noise are none of this kind")
+    return {"within": within, "design": design, "rows": known_ranks(tuple(weights), total)}
 
 
 def check_choices(plan: TablePlan) -> str:
     """Every choice is as sure as promised, and the plan pays for what it reveals."""
     for one in plan.choices:
         part, query, design = plan.part(one.label), plan.query, one.design
-        measure = next(own for own in query.measures if one.name in own.columns)
-        loss, picks = what_picks_lose(query, one.choice, one.table)
         have = part.requirement
         plain = not (design.offset or design.clamp or design.boost) and design.decoder is None
+        plain = plain and isinstance(design.grid, LinearGrid) and design.grid.step == 1
         said = (have.sensitivity, have.releases, have.delta, str(have.neighbors), have.integer)
-        if not plain or said != (1.0, picks, query.delta, str(query.neighbors), True):
+        if isinstance(one, RankNoise):
+            _check_noise(query, one)
+            moves = moves_of(query, one.grid.candidates, one.rows, one.table)
+            want = float(moves.steps), moves.numbers
+        else:
+            loss, picks = what_picks_lose(query, one.choice, one.table)
+            want = 1.0, picks
+            if not plain or not reveals_a_pick(design.table_at(0.0), loss):
+                raise FaultError(f"the choice of {one.label} reveals more than the certificate allows")
+            if one.choice.confidence < one.asked:
+                raise FaultError(f"{one.label} is chosen less surely than promised")
+        if not plain or said != (*want, query.delta, str(query.neighbors), True):
             raise FaultError(f"the choice of {one.label} was planned for something else")
-        if design.grid.step != 1 or not reveals_a_pick(design.table_at(0.0), loss):
-            raise FaultError(f"the choice of {one.label} reveals more than the certificate allows")
-        if one.choice.confidence < measure.confidence_each(query):
-            raise FaultError(f"{one.label} is chosen less surely than promised")
     return f"{len(plan.choices)} value{'s'[: len(plan.choices) != 1]} per group, as near as promised"
+
+
+def _check_noise(query: Query, one: RankNoise) -> None:
+    """Noise for all ranks is of the kind that its proof is for, and as near as promised."""
+    if query.select is not None:
+        raise FaultError("noise stands for laws beside a selection")
+    rows, bins = one.rows, one.grid.candidates
+    fits = one.design.kernel.joint if rows is not None else not one.laws or is_concave(one.design)
+    if not fits or (rows is not None and rows.bins != bins):
+        raise FaultError(f"the noise of {one.label} is of another kind than its sums")
+    if not one.design.table_at(0.0).is_symmetric or one.confidence < one.asked:
+        raise FaultError(f"{one.label} is less accurate than promised")
 
 
 # ------------------------------------------------------------------------------------------------ top groups

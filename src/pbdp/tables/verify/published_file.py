@@ -181,7 +181,9 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
         raise FaultError(f"numbers are missing in column {', '.join(empty)}")
     values: dict[str, Column] = {label: typed(table[label].to_numpy(), labels[label]) for label in published}
     values |= _centered(plan, table, values)
-    values |= {one.name: one.places_of(_floats(table[one.name])) for one in plan.choices}
+    for measure in (one for one in plan.query.measures if one.chosen):
+        columns = {name: _floats(table[name]) for name in measure.value_columns}
+        values |= measure.drawn_from(plan, columns)
     # a mean that follows from numbers in the table is made again
     single = [one for one in plan.query.measures if all(label in values for label in plan.labels(one))]
     means = [one for one in plan.query.measures if one not in single]
