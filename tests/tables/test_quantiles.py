@@ -24,6 +24,7 @@ from pbdp.ledger import Ledger
 from pbdp.ledger.budget import Budget
 from pbdp.mechanism.weights import TOTAL
 from pbdp.tables import Count, Mean, Median, Quantile, Query, Selection, TablePlan, verify_manifest
+from pbdp.tables.quantiles import RankChoice
 from pbdp.tables.query_record import query_from_record, query_record
 from tests.altered import altered, leaves
 from tests.choosing.brute_force import chosen
@@ -72,6 +73,7 @@ def table_law(plan: TablePlan, people: tuple[Person, ...], groups: list[list[int
     """The probability of every table: all of its choices, each of some of the cells."""
     every = np.ones(1)
     for choice, cells in zip(plan.choices, groups, strict=True):
+        assert isinstance(choice, RankChoice)
         for group in sorted(set(cells)):
             counts = [0] * choice.choice.candidates
             for person in people:
@@ -191,7 +193,7 @@ def test_an_epsilon_finds_the_width() -> None:
     plan = asked(Median(**FARES), Count(), epsilon=0.5).plan()
     assert 0.45 < plan.epsilon <= 0.5
     (choice,) = plan.choices
-    within = float(choice.choice.within)
+    within = choice.within
     # one rank less, and one row less, would cost more
     dearer = asked(Median(**FARES, within=within - 1), Count(within=within - 1)).plan()
     assert dearer.epsilon > 0.5
