@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pbdp.errors import InputError
+from pbdp.errors import CannotCertifyError, InputError
 from pbdp.release.intervals import Intervals
-from pbdp.tables import Mean, Sum
+from pbdp.tables import Count, Mean, Sum
 from pbdp.tables.numbers import numbers_of
 from tests.tables.asking import query, width
 
@@ -40,6 +40,23 @@ def test_the_promise_of_a_mean_is_met_at_the_worst_errors(within: float, at_leas
 def test_a_mean_that_no_noise_can_meet_is_refused() -> None:
     with pytest.raises(InputError, match="larger groups"):
         numbers_of(query([Mean(column="x", low=0, high=10, within=0.1, at_least=5)]))
+
+
+def test_a_mean_is_never_promised_a_width_beyond_its_bounds() -> None:
+    with pytest.raises(InputError, match=r"within of mean_x must be at most 10, the distance between"):
+        Mean(column="x", low=0, high=10, within=10.1, at_least=100)
+    mean = Mean(column="x", low=0, high=10, at_least=20)
+    # a count that gets ever wider leaves epsilon to the mean, which does not
+    plan = query([mean, Count()], epsilon=0.9, groups_per_person=1).plan()
+    found, count = plan.query.measures
+    assert isinstance(found, Mean)
+    assert found.within == 10.0
+    assert isinstance(count, Count)
+    assert isinstance(count.within, float)
+    assert count.within > 20
+    assert plan.epsilon <= 0.9
+    with pytest.raises(CannotCertifyError, match=r"costs at most epsilon 0\.5; the least was"):
+        query([mean], epsilon=0.5, groups_per_person=1).plan()
 
 
 def test_an_interval_holds_every_mean_that_its_sum_and_count_allow() -> None:

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pbdp.planning.inverse import Widths
     from pbdp.planning.plan import Plan
 
-# Widths of more sensitivities than this are not looked at: epsilon is next to nothing there.
-FURTHEST = 1e6
 # A relative error of 100 % is met by publishing 0.
 MOST_SHARE = 1 - 2.0**-10
 # What a requirement has as it was asked for.
@@ -167,7 +165,7 @@ def _capped(requirement: Requirement) -> Requirement:
 
 def _widths(unknown: Unknown | None, requirement: Requirement, nonnegative: bool) -> Widths:
     """The regions among which the narrowest is looked for."""
-    from pbdp.planning.inverse import Widths
+    from pbdp.planning.inverse import FURTHEST, Widths
 
     widest = FURTHEST * requirement.sensitivity
     if unknown is not None:

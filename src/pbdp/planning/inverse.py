@@ -25,6 +25,9 @@ from pbdp.root_finding import least_enough, least_whole
 
 # How close (relative) the factor of several widths comes to the least one: an epsilon is spent but for that.
 CLOSE = 2e-3
+# Widths of more sensitivities than this, or of as many times what was given, are not tried: epsilon is next
+# to nothing there.
+FURTHEST = 1e6
 # Odds of a miss below what laws have in reserve are not told from none; beyond these, a confidence of 1 %, it
 # is worth nothing.
 MOST_ODDS = 100.0
@@ -163,7 +166,7 @@ def narrowest(
     fits rests on prices that fall as widths grow.
     """
     search = Search(make, plan, epsilon)
-    return search.least(search.start(1.0), close=CLOSE, beside=1.1, spare=spare * epsilon)
+    return search.least(search.start(1.0), close=CLOSE, beside=1.1, most=FURTHEST, spare=spare * epsilon)
 
 
 def widened(requirement: Requirement, factor: float) -> Requirement:

@@ -153,6 +153,9 @@ class MeanRequest(MeasureRequest):
             )
         if self.count_within is not None:
             raise ContradictionError("within and count_within", "given one at a time", "both")
+        if self.within > self.high - self.low > 0:
+            rule = f"at most {self.high - self.low:g}, the distance between its bounds"
+            raise InputError(f"within of {self.name}", rule, shown(self.within), "No mean is further off.")
 
 
 @request("Ratio")

@@ -255,7 +255,9 @@ def _widened(number: Number, width: float) -> Number:
 def _met(number: Number, design: Design) -> Noisy:
     """The number, as often within its width as the noise is."""
     asked = number.requirement
-    return replace(number, requirement=replace(asked, confidence=design.confidence_in(asked.region))), design
+    # noise may end within the width
+    confidence = min(design.confidence_in(asked.region), math.nextafter(1.0, 0.0))
+    return replace(number, requirement=replace(asked, confidence=confidence)), design
 
 
 def _spread(design: Design) -> float:

@@ -140,7 +140,8 @@ class Mean(MeanRequest, Quotient):
         width = factor * self.quantities(query)[1].sensitivity(query.neighbors)
         if self.at_least is None:
             return replace(self, count_within=max(width, 1.0))
-        return replace(self, within=2 * self.value(query).fixed.furthest * width / self.at_least)
+        within = 2 * self.value(query).fixed.furthest * width / self.at_least
+        return replace(self, within=min(within, self.high - self.low))
 
     def widths(self, query: Query) -> tuple[float, float]:
         """Widths of the sum (from the middle) and of the count.
