@@ -26,6 +26,7 @@ from pbdp.parameters import (
     plain,
     positive,
     probability,
+    promised_level,
     whole,
 )
 
@@ -124,9 +125,9 @@ def number(check: Callable[[str, Any], float] = finite, **schema: object) -> Kin
     return Kind(check=check, read=number_typed, schema={"type": "number", **schema}, form="number")
 
 
-def share(check: Callable[[str, Any], float] = probability) -> Kind:
-    """Parts of one, which may be typed in per cent."""
-    limits = {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
+def share(check: Callable[[str, Any], float] = probability, *, all_of_it: bool = False) -> Kind:
+    """Parts of one, or also `all_of_it`, which may be typed in per cent."""
+    limits = {"exclusiveMinimum": 0, "maximum" if all_of_it else "exclusiveMaximum": 1}
     return Kind(check=check, read=share_typed, schema={"type": "number", **limits}, form="number")
 
 
@@ -231,6 +232,8 @@ EPSILON = number(loss, minimum=NO_LOSS)
 NON_NEGATIVE = number(non_negative, minimum=0)
 SHARE = share()
 CONFIDENCE = share(confidence_level)
+# That of a width, which may hold without exception.
+PROMISED = share(promised_level, all_of_it=True)
 WHOLE = whole_number()
 FLAG = Kind(check=flag, read=_truth_typed, schema={"type": "boolean"}, form="truth", alone="true")
 TEXT = Kind(check=_text, schema={"type": "string"})

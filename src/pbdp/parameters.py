@@ -90,6 +90,11 @@ def confidence_level(name: str, value: object) -> float:
     return probability(name, value, remedy)
 
 
+def promised_level(name: str, value: object) -> float:
+    """The confidence of a promise; one is a promise without exception."""
+    return 1.0 if plain(value) == 1 and not isinstance(value, bool) else confidence_level(name, value)
+
+
 def fraction(name: str, value: object, remedy: str = "") -> float:
     """A number from zero up to, but not including, one."""
     return _number(name, value, "at least 0 and below 1", lambda x: 0 <= x < 1, remedy)

@@ -27,7 +27,7 @@ from pbdp.paying import Blocks
 from pbdp.planning.plan import Plan
 from pbdp.planning.plan_file import plan_from_record
 from pbdp.planning.pricing import Amounts, Price
-from pbdp.planning.pricing.choice import QUICK, Affordable, laws_for, what_fits
+from pbdp.planning.pricing.choice import QUICK, Affordable, laws_for, reserve_needed, what_fits
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
@@ -66,7 +66,8 @@ class Averaging(Asking):
         """The average of the looks, or the last one where that is nearer."""
         last, joint, averaged = self.looks[-1], None, 1
         confidence = self.question.confidence or last.plan.confidence
-        value, (low, high) = last.value, last.plan.interval(last.value, confidence)
+        always = None if confidence == 1 else confidence
+        value, (low, high) = last.value, last.plan.interval(last.value, always)
         if len(self.looks) > 1:
             joint = self._joint(confidence)
             if half_width_of(self._noises, confidence) <= Fraction(high) - Fraction(value):
@@ -106,6 +107,8 @@ class Averaging(Asking):
     @cached_property
     def _noises(self) -> tuple[Noise, ...]:
         """The last looks that can be averaged."""
+        if self.requirement.always:
+            return ()  # an average of looks has no edge of its own
         found = [Noise.of(look.plan) for look in self.looks]
         first = next((n for n in range(len(found), 0, -1) if found[n - 1] is None), 0)
         return tuple(noise for noise in found[first:] if noise is not None)
@@ -129,8 +132,11 @@ class Averaging(Asking):
         # where they have nothing in common one of them missed, which the confidence allows for
         return (low, high) if low <= high else ends[-1]
 
-    def _laws(self) -> tuple[Plan, ...]:
+    def _laws(self, spent: Amounts) -> tuple[Plan, ...]:
         """Laws for a look more, after which the looks are within the width."""
+        if self.requirement.always:
+            payer = Affordable(terms=self.budget.terms, spent=spent, blocks=self.blocks)
+            return (payer.ended(self.requirement),)
         together = next_plan(self._noises, self.requirement) if self._noises else None
         return (() if together is None else (together,)) + laws_for(self.requirement)
 
@@ -140,7 +146,7 @@ class Averaging(Asking):
         terms, blocks = self.budget.terms, self.blocks
         prices = [
             (Price(terms=terms, plans=((plan, 1),), blocks=blocks, spent=spent).share, number, plan)
-            for number, plan in enumerate(self._laws())
+            for number, plan in enumerate(self._laws(spent))
         ]
         fitting = [(share, number, plan) for share, number, plan in prices if share is not None]
         return min(fitting)[2] if fitting else prices[0][2]
@@ -151,7 +157,7 @@ class Averaging(Asking):
         if not self.looks and (self.question.within is None or self.question.confidence is None):
             laws: tuple[Plan, ...] = (self._cheapest(spend.spent_before),)
         else:
-            laws = self._laws()
+            laws = self._laws(spend.spent_before)
         for plan in laws:
             if self.budget.terms.plan_id(plan, blocks) == spend.plan:
                 return plan
@@ -187,7 +193,7 @@ def choose(budget: Budget, question: Question, blocks: Blocks = None, spent: Amo
     raise BudgetExceededError(
         budget.dataset,
         f"{share} of it is spent, and too little is left",
-        what_fits(payer, cheapest, any_law=True),
+        f"{what_fits(payer, cheapest, any_law=True)} {reserve_needed(budget.terms, requirement)}".strip(),
     )
 
 

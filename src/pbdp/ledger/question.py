@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pbdp.digits import plain
 from pbdp.errors import ContradictionError
-from pbdp.kinds import ANYTHING, CONFIDENCE, FLAG, POSITIVE, pair, share
+from pbdp.kinds import ANYTHING, FLAG, POSITIVE, PROMISED, pair, share
 from pbdp.parameters import probability
 from pbdp.paying import Payment
 from pbdp.planning.request import WIDTH, Within
@@ -29,7 +29,7 @@ class Question(Request):
         group=ACCURACY,
     )
     confidence: float | None = setting(
-        CONFIDENCE, "how often it must hold: 0.9 or 90%", default=None, group=ACCURACY
+        PROMISED, "how often it must hold: 0.9 or 90%; 1 for always", default=None, group=ACCURACY
     )
     share: float | None = setting(
         share(_share), "the part of what is left to spend: 0.1", default=None, group=ACCURACY
@@ -78,6 +78,9 @@ class Question(Request):
         if self.floor is None:
             remedy = "Small answers need a width of their own; floor=50, say."
             raise ContradictionError("floor", "given with a percentage", "none", remedy)
+        if self.confidence == 1:
+            remedy = "Looks that stop early can miss; a width without a floor (5%+50) need not."
+            raise ContradictionError("confidence", "below 1 with a floor", 1, remedy)
         if self.share is not None or self.confidence is None:
             raise ContradictionError(
                 "confidence", "given with a percentage and a floor", "a share of what is left"

@@ -86,8 +86,10 @@ def boost_for(kernel: Kernel, region: Region, confidence: float) -> float:
     """Smallest boost with which every answer keeps the confidence, rounded up (paper, Eq. 3).
 
     q = max(0, (rho - p) / (rho (1 - p))) with p the least kernel mass of a region; 1 - p is computed as the
-    mass outside, so that it keeps its digits when p is near 1.
+    mass outside, so that it keeps its digits when p is near 1. A confidence of one is met by a hard bound.
     """
+    if confidence == 1:
+        return 1.0
     rho = probability("confidence", confidence) * (1 + KERNEL_ERROR)
     if rho >= 1:
         rho = math.nextafter(1.0, 0.0)

@@ -17,12 +17,18 @@ from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
-from pbdp.parameters import above_one, confidence_level, positive, probability, whole
+from pbdp.parameters import above_one, positive, probability, promised_level, whole
 
 # Sensitivities outside leave no room in a double for the steps around them.
 SMALLEST, LARGEST = 1e-100, 1e100
 # Beyond it the Rényi sums run over ever more terms, and say no more than the largest loss.
 LARGEST_ORDER = 1e5
+# Why there is no delta of 0, also not to be never off by more than a width.
+NO_DELTA = "Published noise is drawn from a finite table, which has no pure epsilon; use 1e-9, say."
+NO_ENDS = (
+    "Noise that never exceeds a width ends there, and delta pays for the ends: any delta above 0 has an "
+    "answer where the width is at least the sensitivity; use 1e-9, say."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +61,7 @@ class Requirement:
         if not isinstance(self.region, Region):
             raise InputError("region", "a region, such as AbsoluteRegion.even(5)", shown(self.region))
         self._check_sides()
-        confidence_level("confidence", self.confidence)
+        promised_level("confidence", self.confidence)
         changed = "the answer" if self.coordinates is None else self.coordinates.change
         positive("sensitivity", self.sensitivity, f"It is the most that one person can change {changed}.")
         if not SMALLEST <= self.sensitivity <= LARGEST:
@@ -86,16 +92,21 @@ class Requirement:
             object.__setattr__(self, name, None if value is None else float(value))
 
     @property
+    def always(self) -> bool:
+        """Whether the width holds without exception: the noise ends at its edges."""
+        return self.confidence == 1
+
+    @property
     def confidence_each(self) -> float:
         """The confidence that each number needs; independent noise makes the joint one their product."""
-        if not self.simultaneous or self.releases == 1:
+        if not self.simultaneous or self.releases == 1 or self.always:
             return self.confidence
         each = math.exp(math.log(self.confidence) / self.releases)
         return min(each * (1 + 2**-50), math.nextafter(1.0, 0.0))
 
     def joint_confidence(self, each: float) -> float:
         """The confidence that the requirement speaks of when each number has `each`, rounded down."""
-        if not self.simultaneous or self.releases == 1:
+        if not self.simultaneous or self.releases == 1 or each == 1:
             return each
         return math.exp(self.releases * math.log1p(each - 1)) * (1 - 2**-50)
 
@@ -273,6 +284,9 @@ class Requirement:
                 "It is the probability that epsilon does not cover, far below one over the number of people: "
                 "delta=1e-6, say. (Or ask for a Rényi loss: rdp_order=10.)",
             )
+        if self.rdp_order is not None and self.always:
+            remedy = "Noise that ends has no finite Rényi loss. Give a delta, or a confidence below 1."
+            raise ContradictionError("rdp_order", "left out with confidence 1", self.rdp_order, remedy)
         if self.rdp_order is not None:
             above_one("rdp_order", self.rdp_order, "Rényi orders are above 1; 10 is a common choice.")
             if self.rdp_order > LARGEST_ORDER:
@@ -280,12 +294,7 @@ class Requirement:
         if self.delta is not None:
             # a signalling NaN raises when it is compared
             if type(self.delta) in (int, float) and self.delta == 0:
-                raise InputError(
-                    "delta",
-                    "above 0",
-                    0,
-                    "Published noise is drawn from a finite table, which has no pure epsilon; use 1e-9, say.",
-                )
+                raise InputError("delta", "above 0", 0, NO_ENDS if self.always else NO_DELTA)
             probability(
                 "delta", self.delta, "It should be far below one over the number of people; 1e-6, say."
             )
@@ -360,5 +369,8 @@ class Requirement:
             raise ContradictionError("step", "1 (or left out) for vectors of whole numbers", self.step)
         if not self.is_one_by_one:
             self._check_one_width()
+        if self.always and self.coordinates.norm != "linf":
+            remedy = "Measure it in every coordinate: error_norm='linf'."
+            raise ContradictionError("confidence", "below 1 for the error of a whole vector", 1, remedy)
         if self.rdp_order is not None:
             raise ContradictionError("rdp_order", "left out for vectors", self.rdp_order, "Use a delta.")

@@ -62,11 +62,13 @@ def _fitting(asked: PlanRequest) -> Plan:
         raise InputError("budget", "one that was opened with pbdp.Budget.of", shown(asked.budget))
     own = {"delta": terms.noise_delta, "neighbors": asked.neighbors or terms.neighbors}
     made = _planned(replace(asked, budget=None, **own), terms.reserve_left(state.spent))
+    from pbdp.planning.pricing.choice import reserve_needed
     from pbdp.planning.pricing.terms import price
 
     cost = price(terms, ((made, 1),), state.spent)
     if not cost.fits:
-        raise CannotCertifyError(cost.describe())
+        needed = "" if made.is_joint else reserve_needed(terms, made.requirement)
+        raise CannotCertifyError(f"{cost.describe()} {needed}".strip())
     return made
 
 

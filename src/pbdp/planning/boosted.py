@@ -46,7 +46,16 @@ from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcave
 from pbdp.noise.laplace import DiscreteLaplace, Laplace
 from pbdp.noise.staircase import Staircase
-from pbdp.parameters import above_one, finite, fraction, non_negative, positive, probability, whole
+from pbdp.parameters import (
+    above_one,
+    finite,
+    fraction,
+    non_negative,
+    positive,
+    probability,
+    promised_level,
+    whole,
+)
 from pbdp.planning.certificate import certified
 from pbdp.planning.grids import grids_of
 from pbdp.planning.plan import Plan, plan_of
@@ -350,9 +359,7 @@ class BoostedFamily:
         make = _KERNELS[self.family]
 
         def short(steepness: float) -> float:
-            return _needed_boost(
-                make(1 / steepness, self.region, self.sensitivity), self.region, self.confidence
-            )
+            return boost_for(make(1 / steepness, self.region, self.sensitivity), self.region, self.confidence)
 
         width = self.region.width if math.isfinite(self.region.width) else self.sensitivity
         start = 1 / max(width, self.sensitivity / 8)
@@ -423,9 +430,8 @@ def boosted(
             raise InputError("kernel", f"a kernel, or a family with a scale ({names})", kernel.__name__)
         if confidence is None or boost is not None:
             raise ContradictionError("confidence", "given where the scale is open, and no boost", "others")
-        return BoostedFamily(
-            family=kernel, region=found, confidence=_share("confidence", confidence), sensitivity=changed
-        )
+        level = promised_level("confidence", confidence)
+        return BoostedFamily(family=kernel, region=found, confidence=level, sensitivity=changed)
     if not isinstance(kernel, Kernel):
         raise InputError("kernel", "a kernel such as pbdp.Gaussian(3.0)", shown(kernel))
     if (confidence is None) == (boost is None):
@@ -446,7 +452,7 @@ def _made(
     if not np.all(inside > 0):
         raise InputError("kernel", "one with some mass in the region of every answer", kernel.family)
     if boost is None:
-        boost = _needed_boost(kernel, region, _share("confidence", confidence))
+        boost = boost_for(kernel, region, promised_level("confidence", confidence))
     if not 0 <= non_negative("boost", boost) <= 1:
         raise InputError("boost", "between 0 and 1", boost)
     made = BoostedMechanism(
@@ -454,16 +460,6 @@ def _made(
     )
     kept = made.coverage()
     return replace(made, confidence=kept if confidence is None else max(kept, float(confidence)))
-
-
-def _needed_boost(kernel: Kernel, region: Region, confidence: float) -> float:
-    """Eq. 3; a confidence of one is met by hard bounds alone."""
-    return 1.0 if confidence == 1 else boost_for(kernel, region, confidence)
-
-
-def _share(name: str, value: object) -> float:
-    """A confidence above 0, up to 1."""
-    return 1.0 if value == 1 else probability(name, value)
 
 
 def _region(

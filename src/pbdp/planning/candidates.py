@@ -88,7 +88,7 @@ def _saves(problem: Problem, name: str) -> bool:
 
     The endless one is symmetric, so of an even number of points it leaves one out.
     """
-    if name != CUT_STAIRCASE.name or problem.goal.releases > 1:
+    if name != CUT_STAIRCASE.name or problem.goal.releases > 1 or problem.goal.confidence == 1:
         return True
     delta, even = problem.goal.delta or 0.0, replace(problem, below=problem.reach, above=problem.reach)
     return cut_epsilon(_question(problem, delta)) < (1 - WORTH) * staircase_epsilon(_question(even, delta))
@@ -110,17 +110,23 @@ def _question(problem: Problem, delta: float) -> Question:
 
 
 def _cut_staircase(problem: Problem, delta: float) -> Found:
-    """The staircase for one release that spends delta on ending, where that saves enough."""
-    if problem.goal.releases > 1:
+    """The staircase for one release that spends delta on ending, where that saves enough.
+
+    Where an end is asked for (confidence 1) it serves several releases as well, with half of delta for ends.
+    """
+    releases, always = problem.goal.releases, problem.goal.confidence == 1
+    if releases > 1 and not always:
         return None
-    question = _question(problem, delta)
+    question = _question(problem, delta if releases == 1 else delta / (2 * releases))
+    if always and not question.has_ends:
+        return None
     epsilon = cut_epsilon(question)
     levels, _ = cut_levels(question, epsilon)
     # what whole weights take of delta: the center's share, and a unit at every value
     lost = 2 * CENTER_SHARE + 2 * (levels + 1) * question.sensitivity / TOTAL
-    if lost >= delta / 2:
+    if lost >= question.delta / 2:
         return None
-    question = replace(question, delta=delta - lost)
+    question = replace(question, delta=question.delta - lost)
     epsilon = cut_epsilon(question)
     levels, end = cut_levels(question, epsilon)
     kernel = CutStaircase(
@@ -132,10 +138,13 @@ def _cut_staircase(problem: Problem, delta: float) -> Found:
 def _free_form(problem: Problem, delta: float) -> Found:
     """The law for several releases, if the region has room for one step."""
     goal, points = problem.goal, problem.below + problem.above + 1
+    from pbdp.planning.free_form import ended_law, free_form_law
+
+    if goal.confidence == 1:
+        room = points >= 3 * goal.sensitivity
+        return _in_region(problem, ended_law(_question(problem, delta), goal.releases)) if room else None
     if not goal.sensitivity <= points or (1 + goal.confidence) / 2 == 1:
         return None
-    from pbdp.planning.free_form import free_form_law
-
     return _in_region(problem, free_form_law(_question(problem, delta), goal.releases))
 
 

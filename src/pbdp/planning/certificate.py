@@ -118,7 +118,7 @@ class ProvenDesign(AnyDesign):
 def goal_on(grid: Grid, requirement: Requirement) -> Goal:
     """What a design on a grid has to reach."""
     each = requirement.confidence_each
-    if isinstance(grid, LinearGrid) and grid.whole and requirement.region.follows_answer:
+    if isinstance(grid, LinearGrid) and grid.whole and requirement.region.follows_answer and each < 1:
         # a width that leaves less over is dearer, so that an epsilon tells its width: by half of what one
         # more step is worth, as Laplace noise misses a region of so many steps with e^-(steps · loss)
         left, steps = math.modf(requirement.region.width / grid.step - float(grid.lost))

@@ -38,7 +38,7 @@ import numpy as np
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import pair_release
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.noise.free_form import FreeForm
+from pbdp.noise.free_form import NEGLIGIBLE, FreeForm
 from pbdp.noise.kernel import Array
 from pbdp.parameters import whole
 from pbdp.planning.limit.closed_form import Question
@@ -55,13 +55,19 @@ ROUNDING = 1e-12
 # Orders less one are looked at in units of the one that Gaussian noise would call for: powers of 2 to this
 # part, of which so many lie on either side. Near the best the composed epsilon is flat.
 PARTS, FURTHEST = 8, 48
+# A tail that falls so fast has no step.
+ENDED = 1 - math.log(NEGLIGIBLE)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the steps of a law lie that keeps a question's confidence; levels are logs of masses."""
+    """Where the steps of a law lie that keeps a question's confidence; levels are logs of masses.
+
+    With an `end` the law ends after one more step of this mass on either side, in place of the tail.
+    """
 
     question: Question
+    end: float = 0.0
 
     def __post_init__(self) -> None:
         points, sensitivity = self.question.points, self.question.sensitivity
@@ -71,6 +77,8 @@ class Layout:
     @property
     def beyond(self) -> float:
         """w, the outside mass to each point of a step."""
+        if self.end:
+            return self.end / self.question.sensitivity
         return (1 - self.question.confidence) / (2 * self.question.sensitivity)
 
     @property
@@ -103,16 +111,27 @@ class Layout:
         # points of the plateau, or of the first steps, whose neighbor is on the same level
         count = abs(d - plateau)
         still = [count * p[int(plateau < d)]] if count else []
-        inner, outer = d * (p[-1] + self.beyond), d * self.beyond
+        inner, outer = d * (p[-1] + self.tail), d * self.beyond
         first = np.concatenate([near, far, [inner, outer, *still]])
         second = np.concatenate([far, near, [outer, inner, *still]])
-        return first / math.fsum(first), second / math.fsum(second)
+        return first / (math.fsum(first) + self.end), second / (math.fsum(second) + self.end)
+
+    @property
+    def tail(self) -> float:
+        """What the last level is summed up with, where its neighbor is the first step beyond."""
+        return 0.0 if self.end else self.beyond
 
     def law(self, levels: Array) -> FreeForm:
         """The noise with these levels, or with a curve through them where the question has more."""
         steps = self.question.whole_steps
-        curve = np.interp(np.arange(steps + 1.0), np.linspace(0.0, steps, len(levels)), levels)
-        last = math.exp(float(self.normalized(curve)[-1]))
+        curve = self.normalized(
+            np.interp(np.arange(steps + 1.0), np.linspace(0.0, steps, len(levels)), levels)
+        )
+        if self.end:
+            heights = (*(curve[1:] - curve[0]).tolist(), math.log(self.beyond) - float(curve[0]))
+            plateau, width = self.question.central_points, self.question.sensitivity
+            return FreeForm(plateau=plateau, width=width, steps=steps + 1, heights=heights, fall=ENDED)
+        last = math.exp(float(curve[-1]))
         return FreeForm(
             plateau=self.question.central_points,
             width=self.question.sensitivity,
@@ -154,7 +173,7 @@ def _newton_step(layout: Layout, order: float, levels: Array) -> Array:
     """Relative changes of the levels."""
     p, d, plateau = np.exp(levels), layout.question.sensitivity, layout.question.central_points
     # springs between levels, and the last one between the sum of a tail and the tail less its first point
-    near = np.concatenate([layout.pairs * p[:-1], [d * (p[-1] + layout.beyond)]])
+    near = np.concatenate([layout.pairs * p[:-1], [d * (p[-1] + layout.tail)]])
     far = np.concatenate([layout.pairs * p[1:], [d * layout.beyond]])
     rise = np.log(near / far)
     # f(u) = u^order at u = near/far and far/near: each end's part of the moment, and how it pulls
@@ -162,7 +181,7 @@ def _newton_step(layout: Layout, order: float, levels: Array) -> Array:
     pull_near, pull_far = order * out + (1 - order) * back, (1 - order) * out + order * back
     stiffness = np.maximum(order * (order - 1) * (out + back), np.finfo(np.float64).tiny)
     # the last level is only a share of its tail's sum
-    share = p[-1] / (p[-1] + layout.beyond)
+    share = p[-1] / (p[-1] + layout.tail)
     gradient = pull_near * np.append(np.ones(len(p) - 1), share)
     gradient[1:] += pull_far[:-1]
     still = int(plateau < d)
@@ -184,16 +203,30 @@ def free_form_law(question: Question, releases: int) -> FreeForm:
     whole("releases", releases)
     if question.delta <= 0:
         raise CannotCertifyError("A finite table has no epsilon at delta 0. Use a delta above 0.")
-    steps = question.whole_steps
+    return _law(Layout(question), releases)
+
+
+def ended_law(question: Question, releases: int) -> FreeForm:
+    """The same for the confidence 1: half of delta pays for the last step in the region, which ends the law.
+
+    The other levels keep to what is left of the region, as they do for less confidence.
+    """
+    end = question.delta / (2 * releases)
+    inner = question.points - 2 * question.sensitivity
+    return _law(Layout(replace(question, points=inner, confidence=1 - 2 * end), end), releases)
+
+
+def _law(layout: Layout, releases: int) -> FreeForm:
+    question, steps = layout.question, layout.question.whole_steps
     if steps <= MOST_LEVELS:
-        return Layout(question).law(_best_levels(Layout(question), releases))
+        return layout.law(_best_levels(layout, releases))
     alike = replace(
         question,
         points=2 * MOST_LEVELS + 1,
         sensitivity=1,
         delta=min(question.delta * steps / MOST_LEVELS, 0.5),
     )
-    return Layout(question).law(_best_levels(Layout(alike), releases))
+    return layout.law(_best_levels(Layout(alike, layout.end), releases))
 
 
 def _best_levels(layout: Layout, releases: int) -> Array:
@@ -208,7 +241,10 @@ def _best_levels(layout: Layout, releases: int) -> Array:
         """Total epsilon of all releases; infinite for levels that rise outwards, which are of no use."""
         if np.any(np.diff(levels) > 0):
             return math.inf
-        return compose([(release(*layout.neighbors(levels)), releases)]).upper_epsilon_at(delta)
+        first, second = layout.neighbors(levels)
+        if layout.end:
+            first, second = np.append(first, [layout.end, 0.0]), np.append(second, [0.0, layout.end])
+        return compose([(release(first, second), releases)]).upper_epsilon_at(delta)
 
     least = epsilon_of(even)
     if len(even) == 1 or least == 0:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pbdp.digits import delta_text, rounded_down, rounded_up
 from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.requirement import Requirement
-from pbdp.mechanism.weights import BITS, LARGEST_TABLE, TOTAL
+from pbdp.mechanism.weights import BITS, CENTER_SHARE, LARGEST_TABLE, TOTAL
 from pbdp.noise.cut_staircase import CUT_STAIRCASE
-from pbdp.noise.family import known_families
+from pbdp.noise.family import Goal, known_families
 from pbdp.noise.free_form import FREE_FORM
 from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.huber import HUBER
@@ -40,6 +42,8 @@ from pbdp.planning.plan import Plan, plan_of
 _ONE_RELEASE = (LAPLACE.name, STAIRCASE.name, CUT_STAIRCASE.name, LINEAR_PROGRAM)
 _SEVERAL_RELEASES = (LAPLACE.name, STAIRCASE.name, GAUSSIAN.name, HUBER.name, FREE_FORM.name)
 _FREE = (LAPLACE.name, STAIRCASE.name, FREE_FORM.name)
+# Laws that end at the edges of the region: the best one of a single release comes first.
+_ALWAYS = (CUT_STAIRCASE.name, FREE_FORM.name)
 _RENYI = (LAPLACE.name, STAIRCASE.name, GAUSSIAN.name, HUBER.name)
 
 
@@ -59,6 +63,8 @@ def usual_families(requirement: Requirement) -> tuple[str, ...]:
     width in Rényi's measure.
     """
     each = requirement.each
+    if each.always and each.scale is None:
+        return _ALWAYS[: each.releases]
     if each.releases > 1:
         roomy = each.region.follows_answer and each.bounds is None and each.region.width >= each.sensitivity
         return _families(each, _FREE if roomy else _SEVERAL_RELEASES)
@@ -76,6 +82,8 @@ def _families(each: Requirement, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def joint_families(requirement: Requirement) -> tuple[str, ...]:
     """The laws that may be best beside those of other requirements, but for what is fitted to a number."""
+    if requirement.each.always:
+        return _ALWAYS
     return tuple(name for name in _families(requirement.each, _SEVERAL_RELEASES) if name != FREE_FORM.name)
 
 
@@ -88,6 +96,8 @@ def plan_for(
     Outputs that a neighbor can never produce have probability `reserve` at most.
     """
     laws = certified_laws(requirement, families)
+    if requirement.always and 0 < reserve < (requirement.delta or 0.0):
+        laws += _ending_lighter(requirement, families, reserve)
     ranked = [entry for entry in laws if unhidden(requirement, entry.design) <= reserve]
     if not ranked:
         needed = min(unhidden(requirement, entry.design) for entry in laws)
@@ -103,6 +113,18 @@ def plan_for(
         )
     )
     return plan_of(requirement, chosen)
+
+
+def _ending_lighter(
+    requirement: Requirement, families: tuple[str, ...] | None, reserve: float
+) -> list[Certified]:
+    """Laws whose ends a reserve can pay for: those of a delta of this size."""
+    try:
+        laws = certified_laws(replace(requirement, delta=reserve), families)
+    except CannotCertifyError:  # next to nothing is left of it
+        return []
+    found = (certified(requirement, entry.design) for entry in laws)
+    return [entry for entry in found if entry is not None]
 
 
 def certified_laws(requirement: Requirement, families: tuple[str, ...] | None = None) -> list[Certified]:
@@ -163,7 +185,10 @@ def designs_for(requirement: Requirement, families: tuple[str, ...]) -> Iterator
 
 def _why(requirement: Requirement, families: tuple[str, ...] | None, reasons: list[str]) -> str:
     """Why there is no noise, and what to do."""
-    goal = goal_on(grids_of(requirement)[0], requirement)
+    grid = grids_of(requirement)[0]
+    goal = goal_on(grid, requirement)
+    if requirement.always and requirement.scale is None:
+        return _why_no_ends(requirement, grid.region_in_steps(requirement.region).tightest(), goal)
     if goal.delta is not None and goal.sensitivity > goal.delta * TOTAL:
         least = delta_text(goal.sensitivity / TOTAL)
         return f"Use a delta of at least {least}: each step of the sensitivity takes 2^-{BITS} of it."
@@ -175,6 +200,21 @@ def _why(requirement: Requirement, families: tuple[str, ...] | None, reasons: li
         f"Its table would have more than {LARGEST_TABLE:,} values. Use a width (or scale) of fewer "
         "sensitivities, fewer releases or a coarser step."
     )
+
+
+def _why_no_ends(requirement: Requirement, narrow: AbsoluteRegion, goal: Goal) -> str:
+    """The same where noise has to end at the edges of the narrowest region; what has an answer."""
+    if math.isinf(narrow.below + narrow.above):
+        return "With confidence 1 give both sides of the width: (2, 8), say."
+    points = int(narrow.below) + int(narrow.above) + 1
+    if points <= 2 * goal.sensitivity:
+        room = "" if requirement.integer else ", and a little more for the rounding of real numbers"
+        return (
+            f"To be never off by more, use a width of at least the sensitivity ({requirement.sensitivity:g}) "
+            f"on both sides{room}: a narrower one has no answer at any delta below 0.5."
+        )
+    least = (4 * CENTER_SHARE + 4 * (points + goal.sensitivity) / TOTAL) * 2 * requirement.releases
+    return f"The ends of the noise need a delta of at least {rounded_up(least)} there, or a coarser step."
 
 
 def simplest(ranked: list[Certified]) -> Certified:

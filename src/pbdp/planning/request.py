@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.kinds import (
     ANYTHING,
-    CONFIDENCE,
     EPSILON,
     FLAG,
     NAMES,
     POSITIVE,
+    PROMISED,
     WHOLE,
     Kind,
     number,
@@ -110,7 +110,10 @@ class RequirementRequest(Request):
     )
     region: Region | None = setting(ANYTHING, "a region of your own, instead of a width", default=None)
     confidence: float | None = setting(
-        CONFIDENCE, "how often it must hold: 0.9 or 90%", default=None, group=ACCURACY
+        PROMISED,
+        "how often it must hold: 0.9 or 90%; 1 for always, where delta pays for the ends of the noise",
+        default=None,
+        group=ACCURACY,
     )
     sensitivity: float | None = setting(
         CHANGE, "the most that one person can change the answer", default=None, group=ANSWERS

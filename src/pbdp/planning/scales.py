@@ -116,8 +116,10 @@ def estimated_loss(shape: Shape, problem: Problem, scales: Array) -> Array:
     mass = np.exp(log_first)
     inside, total = np.sum(mass * inside1, axis=1, keepdims=True), np.sum(mass, axis=1, keepdims=True)
     p, rho = inside / total, goal.confidence
-    boost = np.clip((rho - p) / (rho * np.maximum(1 - p, 1e-16)), 0.0, 1 - 1e-12)
-    log_total, lost = np.log(inside + (1 - boost) * (total - inside)), np.log1p(-boost)
+    boost = np.clip((rho - p) / (rho * np.maximum(1 - p, 1e-16)), 0.0, 1.0 if rho == 1 else 1 - 1e-12)
+    with np.errstate(divide="ignore"):
+        lost = np.log1p(-boost)
+    log_total = np.log(inside + (1 - boost) * (total - inside))
     log_first += np.where(inside1, 0.0, lost) - log_total
     log_second += np.where(inside2, 0.0, lost) - log_total
     if goal.order is not None:

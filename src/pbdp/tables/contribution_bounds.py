@@ -69,7 +69,7 @@ def touched_counts(plan: TablePlan, values: Mapping[str, Column]) -> tuple[Touch
         )
     sums = {"people": released, "touched": released[1:]}
     sums |= {name: released[at : at + 1] for at, name in enumerate(names) if at and len(names) > 2}
-    confidence = plan.query.confidence
+    confidence = plan.query.confidence_touched
     counts = []
     for name, added in sums.items():
         value, width = int(added.sum()), _width(part.design, len(added), confidence)

@@ -17,6 +17,7 @@ from pbdp.kinds import (
     NON_NEGATIVE,
     NUMBER,
     POSITIVE,
+    PROMISED,
     WHOLE,
     Kind,
     either,
@@ -69,7 +70,7 @@ class CountRequest(MeasureRequest):
     title: ClassVar[str] = "Count of rows"
 
     within: Width | None = setting(MEASURE_WIDTH, _NEAR, default=None)
-    confidence: float | None = setting(CONFIDENCE, _OFTEN, default=None)
+    confidence: float | None = setting(PROMISED, _OFTEN, default=None)
     column: str | None = setting(
         COLUMN, "only rows with a value here count: a column that the query sums up or averages", default=None
     )
@@ -87,7 +88,7 @@ class PeopleRequest(MeasureRequest):
     title: ClassVar[str] = "Count of people"
 
     within: Width | None = setting(MEASURE_WIDTH, _NEAR, default=None)
-    confidence: float | None = setting(CONFIDENCE, _OFTEN, default=None)
+    confidence: float | None = setting(PROMISED, _OFTEN, default=None)
     name: str = setting(NAME, _CALLED, default="")
 
     def agree(self) -> None:
@@ -106,7 +107,7 @@ class SumRequest(MeasureRequest):
     low: float = setting(NUMBER, _LOW)
     high: float = setting(NUMBER, _HIGH)
     within: Width | None = setting(MEASURE_WIDTH, _NEAR, default=None)
-    confidence: float | None = setting(CONFIDENCE, _OFTEN, default=None)
+    confidence: float | None = setting(PROMISED, _OFTEN, default=None)
     per: Per = setting(
         one_of(get_args(Per)),
         "what is bounded: each row's value, or what one person adds up to in a group",
@@ -286,7 +287,7 @@ class MedianRequest(MeasureRequest):
     at_least: int | None = setting(
         WHOLE, "for a width in percent: the rows of a group from which on it holds", default=None
     )
-    confidence: float | None = setting(CONFIDENCE, _OFTEN, default=None)
+    confidence: float | None = setting(PROMISED, _OFTEN, default=None)
     name: str = setting(NAME, "the published column; of the kind and the column, if left out", default="")
 
     def agree(self) -> None:

@@ -228,7 +228,7 @@ def touched_number(query: Query, others: Sequence[Requirement]) -> Number:
         TOUCHED,
         Quantity(of="touched", rows=1, sets=_sets(query)),
         AbsoluteRegion.even(width),
-        query.confidence,
+        query.confidence_touched,
         releases=count,
     )
 
@@ -261,7 +261,7 @@ def number_of(
     moved, laws = quantity.sensitivity(query.neighbors), 0
     count = query.published_touched if releases is None else releases
     plain = isinstance(region, AbsoluteRegion) and len(set(map(float, region.offsets(0.0)))) == 1
-    if releases is None and plain and query.select is None and query.top is None:
+    if releases is None and plain and confidence < 1 and query.select is None and query.top is None:
         pairs, both = min(query.groups_of_one, count), 2 * quantity.alone
         if quantity.alone < moved and pairs < count and pairs * both <= count * moved:
             moved, count, laws = both, pairs, count + pairs

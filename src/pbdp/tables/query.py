@@ -29,6 +29,10 @@ from pbdp.tables.top import Top, top_of
 if TYPE_CHECKING:
     from pbdp.tables.plan import TablePlan
 
+# Measures whose noise can end at their width, and the confidence of what else is told beside them.
+ALWAYS_KINDS = ("count", "people", "sum")
+BESIDE_ALWAYS = 0.95
+
 
 @unchangeable("A query", "It was checked as it is: make another one.")
 @request("Query", eq=False)
@@ -79,6 +83,7 @@ class Query(QueryRequest):
         object.__setattr__(self, "margins", self._margins())
         check_nonnegative(self)
         self._check_add_up()
+        self._check_always()
         object.__setattr__(self, "top", top_of(self))
         self._check_widths()
         self._check_bounds()
@@ -168,6 +173,11 @@ class Query(QueryRequest):
         """The measure's own confidence, or the query's."""
         return self.confidence if measure.confidence is None else measure.confidence
 
+    @property
+    def confidence_touched(self) -> float:
+        """That of how many people the bounds change, for which nothing has to hold without exception."""
+        return BESIDE_ALWAYS if self.confidence == 1 else self.confidence
+
     def with_widths(self, factor: float) -> Query:
         """The query without its epsilon; widths that are left open are `factor` sensitivities."""
         measures = [measure.with_width(self, factor) for measure in self.measures]
@@ -199,6 +209,17 @@ class Query(QueryRequest):
         if self.epsilon is not None and not left_open:
             rule = "left out where all widths are given"
             raise ContradictionError("epsilon", rule, f"{self.epsilon:g}", "It is found then.")
+
+    def _check_always(self) -> None:
+        """Confidence 1 is for counts and sums with noise of their own, which can end at the width."""
+        for measure in self.measures:
+            if self.confidence_of(measure) < 1:
+                continue
+            shared = [name for name in ("tables", "running", "top") if getattr(self, name)]
+            if shared or measure.kind not in ALWAYS_KINDS:
+                name = measure.name if not shared else f"{measure.name} with {shared[0]}"
+                remedy = "Only counts and sums with noise of their own can end at a width."
+                raise ContradictionError(f"confidence of {name}", "below 1", 1, remedy)
 
     def _groups(self) -> tuple[KeyTable | None, tuple[KeyTable, ...]]:
         """The public groups, or public values that single columns are restricted to before a selection."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pbdp.errors import InputError, did_you_mean, shown
-from pbdp.kinds import CONFIDENCE, EPSILON, FLAG, TEXT, WHOLE, Kind, number_typed, share, share_typed
+from pbdp.kinds import EPSILON, FLAG, PROMISED, TEXT, WHOLE, Kind, number_typed, share, share_typed
 from pbdp.mechanism.neighbors import RELATION, RELATIONS, Neighbors
 from pbdp.parameters import plain, positive, probability
 from pbdp.planning.request import WIDTH, Within
@@ -455,7 +455,11 @@ class QueryRequest(Request):
         DELTA, "far below one over the number of people; 1e-6, say", group=PRIVACY, metavar="DELTA"
     )
     confidence: float = setting(
-        CONFIDENCE, "how often each width must hold", default=0.95, group=PRIVACY, metavar="P"
+        PROMISED,
+        "how often each width must hold; 1 for always, of counts and sums",
+        default=0.95,
+        group=PRIVACY,
+        metavar="P",
     )
     epsilon: float | None = setting(
         EPSILON,

@@ -52,7 +52,7 @@ from fractions import Fraction
 
 from pbdp import special
 from pbdp.mechanism.requirement import Requirement
-from pbdp.parameters import fraction, probability, whole
+from pbdp.parameters import fraction, promised_level, whole
 from pbdp.root_finding import least_enough
 
 # One unit in the last place of a double.
@@ -82,7 +82,7 @@ class Question:
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", whole("points", self.points))
         object.__setattr__(self, "sensitivity", whole("sensitivity", self.sensitivity))
-        probability("confidence", self.confidence)
+        promised_level("confidence", self.confidence)
         fraction("delta", self.delta)
 
     @classmethod
@@ -105,6 +105,11 @@ class Question:
     def central_points(self) -> int:
         """c: points of the central block, 1 to 2·sensitivity."""
         return self.points - 2 * self.whole_steps * self.sensitivity
+
+    @property
+    def has_ends(self) -> bool:
+        """Whether noise may end at both ends of the region for a delta below 1/2."""
+        return self.points > 2 * self.sensitivity
 
     @property
     def needs_no_epsilon(self) -> bool:
@@ -138,7 +143,7 @@ def provable_epsilon(question: Question) -> float:
     if question.needs_no_epsilon:
         return 0.0
     missed = 1 - question.confidence
-    start = -math.log(missed) / (question.whole_steps + 1)
+    start = -math.log(missed or question.delta) / (question.whole_steps + 1)
     return least_enough(lambda epsilon: question.least_miss(epsilon) - missed, start, close=CLOSE) / (
         1 + 2 * CLOSE
     )

@@ -9,6 +9,13 @@ no neighbor to hide behind, and they weigh delta:
 The mass that the endless tail would have taken goes to the other levels. Where the closed-form weights use
 one shift only (the central block is one or two steps wide; always for sensitivity 1) the two meet: no noise
 is better, whatever delta is.
+
+**Confidence 1.** All levels lie in the region: L is the last one there, r = 0, and D·x^L = delta·(c + 2·D·(x
++ ... + x^L)). With what the endless staircase of the same loss misses, q = 2·D·x^{L+1}/(1-x) to each c +
+2·D·(x + ... + x^L) that it keeps, this is q = delta·2·(1-q)/(e^eps - 1): the price of the dual weights but
+for its second term. So no noise is better by more than what a factor of 1 - delta in q makes, and none at all
+for sensitivity 1. It takes one step in the region: with less, every output is at one end or the other, and
+one of the ends weighs 1/2 or more.
 """
 
 from __future__ import annotations
@@ -26,6 +33,8 @@ def cut_epsilon(question: Question) -> float:
     """The least loss of a cut staircase that meets the confidence."""
     missed = 1 - question.confidence
     high = staircase_epsilon(question)
+    if not missed:
+        high = -math.log(question.delta) / max(question.whole_steps, 1)
     low = FLOOR * high
     if _miss(question, low) <= missed:
         return low
@@ -33,8 +42,13 @@ def cut_epsilon(question: Question) -> float:
 
 
 def staircase_epsilon(question: Question) -> float:
-    """Loss of the aligned staircase that just meets the confidence: the limit for delta = 0."""
+    """Loss of the aligned staircase that just meets the confidence: the limit for delta = 0.
+
+    It is infinite for the confidence 1, as the staircase has no end.
+    """
     missed = 1 - question.confidence
+    if not missed:
+        return math.inf
     start = -math.log(missed) / (question.whole_steps + 1)
     return least_enough(lambda epsilon: question.staircase_miss(epsilon) - missed, start, close=CLOSE)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pbdp.accounting.filters.rule import NATS
-from pbdp.digits import percent_down
+from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
@@ -38,6 +38,8 @@ QUICK = ("laplace", "huber")
 # odds of a miss at a confidence of 10 %, and so closely (relative).
 WIDEST, MOST_ODDS = 1e4, 9.0
 TOLERANCE = 1e-2
+# The largest reserve that is advised: what is left of delta is for the losses.
+MOST_RESERVE = 0.5
 # How many of the easiest requests are tried before it is said that none would fit.
 _ENDS = 3
 
@@ -73,6 +75,8 @@ class Affordable:
     def choice(self, requirement: Requirement) -> Choice | None:
         """The same with its price."""
         try:
+            if requirement.always:
+                return next(iter(self._fitting((self.ended(requirement),))), None)
             fitting = self._fitting(laws_for_one(requirement, self.families))
             if not any((entry.price.share or 0.0) < NEGLIGIBLE for entry in fitting):
                 fitting += self._fitting(laws_for_many(requirement, self.families))
@@ -86,6 +90,10 @@ class Affordable:
             return best
         # where few fit, their number is what counts
         return max(fitting, key=lambda entry: (entry.price.times[0] or 0, *(-c for c in _costs(entry.price))))
+
+    def ended(self, requirement: Requirement) -> Plan:
+        """The plan of least epsilon without exception: what is left of the reserve pays for its ends."""
+        return plan_for(requirement, reserve=self.terms.reserve_left(self.spent))
 
     def _fitting(self, laws: tuple[Plan, ...]) -> list[Choice]:
         """Those of the laws that fit, with their prices."""
@@ -185,6 +193,24 @@ def laws_for_many(requirement: Requirement, families: tuple[str, ...] | None) ->
     designs = [entry.design for entry in many]
     found = (certified(requirement, design) for design in designs if design not in seen)
     return tuple(plan_of(requirement, entry) for entry in found if entry is not None)
+
+
+def reserve_needed(terms: Terms, requirement: Requirement) -> str:
+    """A sentence on the reserve of a new budget that could pay for noise which ends; empty without one."""
+    if not requirement.always or terms.delta == 0:
+        return ""
+
+    def short(share: float) -> float:
+        other = replace(terms, reserve=share)
+        asked = replace(requirement, delta=other.noise_delta)
+        start = dict.fromkeys(other.limits(), 0)
+        payer = Affordable(terms=other, spent=start, blocks=other.every_block)
+        return -1.0 if payer.plan(asked) is not None else 1.0
+
+    found = least_enough(short, terms.reserve, close=0.05, beside=4.0, most=MOST_RESERVE)
+    if math.isinf(found):
+        return "No reserve of a budget of this epsilon and delta could pay for its ends."
+    return f"A budget made with a reserve of {rounded_up(found)} or more (--reserve) could pay for its ends."
 
 
 def what_fits(affordable: Affordable, plan: Priced, times: int = 1, *, any_law: bool = False) -> str:

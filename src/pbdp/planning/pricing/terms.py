@@ -31,7 +31,7 @@ from pbdp.accounting import RESERVE
 from pbdp.accounting.composition.truncation import infinite_mass
 from pbdp.accounting.filters.rule import NATS, PROBABILITIES, Filter, Left, not_above, written
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
-from pbdp.digits import delta_text, epsilon_text, percent_up, rounded_up
+from pbdp.digits import delta_text, epsilon_text, percent_up, rounded_down, rounded_up
 from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.json_records import digest
 from pbdp.mechanism.neighbors import RELATION, Neighbors
@@ -411,11 +411,12 @@ class Price:
         missing = self.lacks_reserve
         if missing is not None:
             delta = self.terms.delta
-            remedy = f" (--reserve {rounded_up(missing / delta)})" if missing < delta else ""
+            remedy = f" (--reserve {rounded_up(missing / delta)})" if missing < delta / 2 else ""
+            left = rounded_down(self.terms.reserve_left(self.spent))
             return (
                 f"It puts {rounded_up(missing)} of delta on outputs that a neighbor cannot have, more than "
-                "the budget has in reserve. Plan with a smaller delta, or make the budget with a larger "
-                f"reserve{remedy}."
+                f"the {left} that the budget has in reserve. Plan with the budget itself (budget=), or make "
+                f"it with a larger reserve{remedy}."
             )
         return "A larger width or a smaller confidence costs less."
 

@@ -105,7 +105,9 @@ def plan_together(
         tried = simple(every) if name in light else every
         if leaders[index] != index:
             tried = rows[leaders[index]].families(every, range(_followed(asked)))
-        rows.append(known.fitted(name, asked, tried, share, name in concave))
+        # what noise spends on ends is gone for the others, as losses are composed at what is left
+        part = share / 2 if asked.always and len(counts) > 1 else share
+        rows.append(known.fitted(name, asked, tried, part, name in concave))
     rows += [_Row(options=[known.option(part) for part in parts]) for parts in fixed]
     if len(rows) > 1:
         choosing = _choosing(rows, left)
@@ -113,8 +115,9 @@ def plan_together(
         # rounded, so that requirements which are alike are fitted once
         order = min(1 + 2.0 ** (round(2 * math.log2(tilt)) / 2), LARGEST_ORDER)
         for index, (row, (name, asked)) in enumerate(zip(rows, named.items(), strict=False)):
-            if name in light or not asked.is_one_by_one:
-                continue  # simple laws are the same at every order; of vectors none is known for one
+            if name in light or not asked.is_one_by_one or asked.always:
+                # the same at every order: simple laws, and those that end; of vectors none is known for one
+                continue
             tried = every = families or joint_families(asked)
             if leaders[index] != index:
                 leader = rows[leaders[index]]
@@ -147,8 +150,11 @@ def light_parts(named: Mapping[str, Requirement], given: Sequence[Requirement]) 
     loads = np.array([one.sensitivity for one in asked]) / np.maximum(widths, 1e-300)
     costs = [np.array([one.releases for one in asked]) * loads**power for power in (1, 2)]
     shares = np.maximum(*(cost / np.sum(cost) for cost in costs))
-    plain = (isinstance(one.region, AbsoluteRegion) and one.coordinates is None for one in named.values())
-    return {name for name, ok, share in zip(named, plain, shares, strict=False) if ok and share < LIGHT}
+    fit = (
+        isinstance(one.region, AbsoluteRegion) and one.coordinates is None and not one.always
+        for one in named.values()
+    )
+    return {name for name, ok, share in zip(named, fit, shares, strict=False) if ok and share < LIGHT}
 
 
 def _leaders(parts: Sequence[tuple[Requirement, bool] | None]) -> list[int]:
@@ -171,6 +177,8 @@ def is_like(one: tuple[Requirement, bool], other: tuple[Requirement, bool] | Non
     for asked, _ in (one, other):
         below, above = map(float, asked.region.offsets(0.0))
         if not isinstance(asked.region, AbsoluteRegion) or asked.bounds is not None or below != above:
+            return False
+        if asked.always:
             return False
         sizes.append((below / asked.sensitivity, asked.releases, 1 - asked.confidence))
     narrow = sizes[0][0] < 1, sizes[1][0] < 1
