@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy.optimize import linprog
 from scipy.signal import fftconvolve
 from scipy.sparse import coo_matrix
 
 import pbdp
+from pbdp import tables
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError
 from pbdp.planning.plan import Plan
 
@@ -41,11 +44,14 @@ def most_mass(points: int, sensitivity: int, epsilon: float) -> float:
             rows.append(len(shifts) * points + at)
             columns.append(points * (1 + at) + n)
             values.append(1.0)
-    matrix = coo_matrix((values, (rows, columns)), shape=(len(shifts) * (points + 1), size))
+    matrix: Any = coo_matrix(
+        (np.array(values), (np.array(rows), np.array(columns))), shape=(len(shifts) * (points + 1), size)
+    )
     ceilings = np.concatenate([np.zeros(len(shifts) * points), np.ones(len(shifts))])
     gain = np.concatenate([-np.ones(points), np.zeros(size - points)])
-    found = linprog(gain, A_ub=matrix.tocsr(), b_ub=ceilings, bounds=(0, None), method="highs")
+    found = linprog(gain, A_ub=matrix.tocsr(), b_ub=ceilings, method="highs")
     assert found.status == 0
+    assert found.fun is not None
     return -float(found.fun)
 
 
@@ -72,7 +78,7 @@ def test_no_noise_is_better(seed: int) -> None:
     assert most_mass(points, sensitivity, plan.limit.epsilon) <= (1 + 1e-6) / delta
 
 
-REQUESTS = {
+REQUESTS: dict[str, dict[str, Any]] = {
     "lopsided": {"within": (2, 9)},
     "as wide as the sensitivity": {"within": 4, "sensitivity": 4},
     "real": {"within": 3.7, "integer": False, "sensitivity": 0.6},
@@ -114,7 +120,7 @@ def test_several_releases_by_convolution(within: int, releases: int) -> None:
     masses = plan.law_at(0.0).probability
     losses, weights, width = np.log(masses[1:] / masses[:-1]), masses[1:], 1e-4
 
-    def delta_with(grid: np.ndarray) -> float:
+    def delta_with(grid: npt.NDArray[np.int64]) -> float:
         """Exactly, for losses that are multiples of the width."""
         least = int(grid.min())
         one = np.zeros(int(grid.max()) - least + 1)
@@ -159,7 +165,7 @@ def test_a_width_below_the_sensitivity_has_no_answer(delta: float) -> None:
         ({"confidence": True}, "confidence"),
     ],
 )
-def test_what_cannot_be_had_is_refused(asked: dict[str, object], message: str) -> None:
+def test_what_cannot_be_had_is_refused(asked: dict[str, Any], message: str) -> None:
     with pytest.raises(PbdpError, match=message):
         always(**{"within": 8, **asked})
 
@@ -187,7 +193,7 @@ def test_the_narrowest_width_for_an_epsilon() -> None:
 
 def test_a_budget_pays_for_the_ends_from_its_reserve(tmp_path: Path) -> None:
     budget = pbdp.budget("visits", epsilon=3, delta=1e-6, ledger=tmp_path / "budget.db")
-    asked = {"confidence": 1, "sensitivity": 1, "integer": True}
+    asked: dict[str, Any] = {"confidence": 1, "sensitivity": 1, "integer": True}
     with pytest.raises(CannotCertifyError, match=r"a reserve of 0\.01\d* or more \(--reserve\)"):
         pbdp.plan(within=6, budget=budget, **asked)
     # 0.1 % of delta is the usual reserve: the least epsilon at a delta of 1e-9
@@ -203,7 +209,7 @@ def test_a_budget_pays_for_the_ends_from_its_reserve(tmp_path: Path) -> None:
 
 
 def test_a_reserve_that_is_named_is_enough(tmp_path: Path) -> None:
-    asked = {"within": 6, "confidence": 1, "sensitivity": 1, "integer": True}
+    asked: dict[str, Any] = {"within": 6, "confidence": 1, "sensitivity": 1, "integer": True}
     budget = pbdp.budget("visits", epsilon=3, delta=1e-6, reserve=0.0141, ledger=tmp_path / "budget.db")
     assert pbdp.plan(budget=budget, **asked).epsilon <= 3
     assert abs(budget.ask(100, key="a", **asked).value - 100) <= 6
@@ -212,29 +218,28 @@ def test_a_reserve_that_is_named_is_enough(tmp_path: Path) -> None:
 def test_no_cell_of_a_table_is_off_by_more() -> None:
     pa = pytest.importorskip("pyarrow")
     measures = [
-        pbdp.tables.Count(within=20),
-        pbdp.tables.Sum(column="x", low=0, high=3, within=40, whole=True, confidence=0.9),
+        tables.Count(within=20),
+        tables.Sum(column="x", low=0, high=3, within=40, whole=True, confidence=0.9),
     ]
-    terms = {
+    terms: dict[str, Any] = {
         "by": {"c": list("abc")},
         "unit": "u",
         "groups_per_person": 2,
         "rows_per_group": 1,
         "delta": 1e-6,
     }
-    plan = pbdp.tables.Query(measures=measures, confidence=1, **terms).plan()
+    plan = tables.Query(measures=measures, confidence=1, **terms).plan()
     rows = 3000
     data = pa.table({"u": np.arange(rows), "c": list("abc") * (rows // 3), "x": [2] * rows})
     for _ in range(20):
         table = plan.release(data).to_arrow().to_pydict()
         assert all(abs(count - rows // 3) <= 20 for count in table["count"])
         assert set(table["count_confidence"]) == {1.0}
-    for refused, more in (
-        (pbdp.tables.Mean(column="x", low=0, high=3, within=1, at_least=10), {}),
-        (pbdp.tables.Count(within=20), {"top": 2}),
-    ):
+    mean = tables.Mean(column="x", low=0, high=3, within=1, at_least=10)
+    changes: list[dict[str, Any]] = [{"measures": [mean]}, {"measures": [tables.Count(within=20)], "top": 2}]
+    for changed in changes:
         with pytest.raises(ContradictionError, match="Only counts and sums"):
-            pbdp.tables.Query(measures=[refused], confidence=1, **terms, **more)
+            tables.Query(confidence=1, **{**terms, **changed})
 
 
 def test_hard_bounds_by_name() -> None:
@@ -247,7 +252,7 @@ def test_hard_bounds_by_name() -> None:
     assert made.plan(delta=2e-6).confidence == 1
 
 
-def always(**asked: object) -> Plan:
+def always(**asked: Any) -> Plan:
     """The plan of a request without exception; whole numbers that one person changes by one."""
-    defaults = {"confidence": 1, "sensitivity": 1, "delta": 1e-6, "integer": True}
+    defaults: dict[str, Any] = {"confidence": 1, "sensitivity": 1, "delta": 1e-6, "integer": True}
     return pbdp.plan(**{**defaults, **asked})

@@ -67,7 +67,7 @@ def test_keys_taken_silently_from_the_data_are_refused_with_the_reason() -> None
         ({"by": {"city": [1.5]}}, "fraction"),
         ({"by": {"city": [datetime.datetime(2026, 1, 1)]}}, "a time"),
         ({"delta": 0}, "delta"),
-        ({"confidence": 1.0}, "confidence"),
+        ({"confidence": 1.5}, "confidence"),
         ({"neighbors": "swap"}, "neighbors"),
         ({"select": Selection(people=50)}, "without keys"),
         ({"keys": {"city": ["a"], "month": [1]}}, "the only groups"),

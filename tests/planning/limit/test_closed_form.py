@@ -204,7 +204,7 @@ def test_mechanisms_for_long_ranges_come_near_the_limit_that_no_additive_noise_b
     [
         ({"below": -1}, "below"),
         ({"above": 1.5}, "above"),
-        ({"confidence": 1.0}, "confidence"),
+        ({"confidence": 1.5}, "confidence"),
         ({"sensitivity": 0}, "sensitivity"),
         ({"delta": -1e-9}, "delta"),
     ],

@@ -411,12 +411,12 @@ class Price:
         missing = self.lacks_reserve
         if missing is not None:
             delta = self.terms.delta
-            remedy = f" (--reserve {rounded_up(missing / delta)})" if missing < delta / 2 else ""
+            remedy = f" (--reserve {rounded_up(missing / delta)})" if missing < 0.99 * delta else ""
             left = rounded_down(self.terms.reserve_left(self.spent))
             return (
                 f"It puts {rounded_up(missing)} of delta on outputs that a neighbor cannot have, more than "
-                f"the {left} that the budget has in reserve. Plan with the budget itself (budget=), or make "
-                f"it with a larger reserve{remedy}."
+                f"the {left} that the budget has in reserve. Plan with a smaller delta or with the budget "
+                f"itself (budget=), or make the budget with a larger reserve{remedy}."
             )
         return "A larger width or a smaller confidence costs less."
 
