@@ -5,11 +5,17 @@ A check ends in one of three ways: the claim holds, it does not, or it cannot be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Literal, Protocol, Self
 
 from pbdp.errors import PbdpError
+from pbdp.json_records import SAME
+
+Verdict = Literal["sound", "unsigned", "incomplete", "not sound"]
+# The name of the check of who made a file.
+SIGNED = "signature"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +41,28 @@ class UnknownError(Exception):
 
 class MissingError(UnknownError):
     """A claim that could be looked at with something that was not given."""
+
+
+def check_said(said: object, meant: object, name: str) -> None:
+    """All that a part of a file says is what was made out of it, and nothing of that is missing.
+
+    What is read is written again (`meant`), so that nothing stands beside it unread.
+    """
+    match said, meant:
+        case dict(), dict():
+            if strange := sorted(set(said) - set(meant)):
+                raise FaultError(f"{name} has fields that no such file has: {', '.join(strange)}")
+            if missing := sorted(set(meant) - set(said)):
+                raise FaultError(f"{name} lacks what every such file has: {', '.join(missing)}")
+            for field, value in said.items():
+                check_said(value, meant[field], f"{name}.{field}")
+        case list(), list() | tuple() if len(said) == len(meant):
+            for at, (value, other) in enumerate(zip(said, meant, strict=True)):
+                check_said(value, other, f"{name}[{at}]")
+        case float(), float() if math.isclose(said, meant, rel_tol=SAME):
+            pass
+        case _ if said != meant or isinstance(said, bool) != isinstance(meant, bool):
+            raise FaultError(f"{name} is not what the rest of the file says")
 
 
 def checked(name: str, look: Callable[[], str]) -> Check:
@@ -95,6 +123,25 @@ class Verified:
         return all(check.holds is not False for check in self.checks)
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """The checks that need something that was not given: the table, the ledger, a key."""
+        return tuple(check.name for check in self.checks if check.missing)
+
+    @property
     def is_complete(self) -> bool:
         """Whether nothing was left unchecked because the table, the ledger or a key was not given."""
-        return not any(check.missing for check in self.checks)
+        return not self.missing
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether the holder of a key that was named has signed all of it."""
+        return any(check.name == SIGNED and check.holds is True for check in self.checks)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Sound is what was checked completely, is signed, and has no fault."""
+        if not self.holds:
+            return "not sound"
+        if not self.is_complete:
+            return "incomplete"
+        return "sound" if self.is_signed else "unsigned"

@@ -78,7 +78,7 @@ def test_a_release_has_one(folder: Path, capsys: Capture) -> None:
     assert run_lines(printed_lines(page), folder / "certificate.html").endswith("HOLDS\n")
     checked = run(capsys, "verify", made, "--ledger", ledger)
     assert checked.code == 0
-    assert checked.out.count("holds") == 3
+    assert checked.out.count("\nholds ") == 4
     record = json.loads((folder / "march.json").read_text(encoding="utf-8"))
     record["released"][""][0] += 1
     (folder / "march.json").write_text(json.dumps(record), encoding="utf-8")
@@ -95,7 +95,7 @@ def test_an_answer_of_a_budget_has_one(folder: Path, capsys: Capture) -> None:
     assert done.code == 0
     page = certificate(capsys, folder, "april.json")
     assert f">{done.out.strip()}<" in page
-    assert run(capsys, "verify", made, "--ledger", ledger).out.count("holds") == 3
+    assert run(capsys, "verify", made, "--ledger", ledger).out.count("\nholds ") == 4
     for options in (["--manifest", made], ["--floor", "5", "--manifest", str(folder / "new.json")]):
         assert run(capsys, *asked, *paid, *options).code == 2
 
@@ -152,4 +152,4 @@ def test_nothing_is_overwritten(folder: Path, capsys: Capture) -> None:
 def test_a_plan_can_be_verified(folder: Path, capsys: Capture) -> None:
     done = run(capsys, "verify", str(folder / "plan.json"))
     assert done.code == 0
-    assert "Sound as far as it was checked: epsilon" in done.out
+    assert done.out.startswith("No errors found: epsilon")

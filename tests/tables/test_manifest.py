@@ -56,7 +56,7 @@ def _rounded_to_nearest(record: Record) -> None:
         (_rounded_to_nearest, "the statement says something else than the certificate"),
         (
             lambda record: record["query"].update(most_rows=2**36),
-            "query has fields that no manifest has: most_rows",
+            "query has fields that no such file has: most_rows",
         ),
         (lambda record: record.update(version=2), None),
     ],

@@ -114,7 +114,7 @@ def _release_file(found: Asked, asked: AskRequest, ledger: Ledger, dataset: str)
         plan=found.plan,
         numbers={"": [float(found.value)]},
         created=utc_now(),
-        query=asked.query,
+        query=entry.query,
         paid=paid | {"sequence": entry.sequence, "blocks": asked.blocks},
     )
 

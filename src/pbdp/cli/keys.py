@@ -1,4 +1,4 @@
-"""`pbdp keys`: key pairs to sign published tables with."""
+"""`pbdp keys`: key pairs, and signatures of files of every kind."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from pbdp.cli.files import Outcome, json_text
+from pbdp.cli.files import Outcome, json_text, new_file
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
 
@@ -14,6 +14,7 @@ EXAMPLES = """examples:
   pbdp keys create office
   pbdp tables visits.toml -o visits.csv --sign office
   pbdp verify visits.csv.manifest.json --signed-by office.pub
+  pbdp keys sign release.json --key office
 """
 
 
@@ -30,10 +31,16 @@ def declare(parser: Parser) -> None:
         "name", metavar="NAME|FILE", help="a name, for pbdp's own folder of keys; or a file in another one"
     )
     add(create, "--json")
+    sign = parts.add_parser("sign", help="sign a plan, a release, a choice, a comparison or a manifest")
+    sign.add_argument("file", metavar="FILE", help="it is written again, with the signature in it")
+    sign.add_argument("--key", metavar="NAME|FILE", required=True, help="the private key to sign with")
+    add(sign, "--json")
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Make the pair and say where it is."""
+    """Make a pair and say where it is, or sign a file."""
+    if options.part == "sign":
+        return _sign(options)
     from pbdp.tables.signing import create_pair, public_key_at, signing_folder
 
     named = Path(options.name).expanduser()
@@ -48,3 +55,21 @@ def run(options: argparse.Namespace) -> Outcome:
         f"Sign with pbdp tables ... --sign {options.name}\n"
         f"Check with pbdp verify ... --signed-by {public}"
     )
+
+
+def _sign(options: argparse.Namespace) -> Outcome:
+    """Put a signature into a file, in place of one that it had."""
+    from pbdp.json_records import file_content
+    from pbdp.report.verify import signable
+    from pbdp.tables.signing import SIGNATURE, signer_at
+
+    path = Path(options.file)
+    signer, record = signer_at(options.key), signable(path)
+    signer.check_apart([path])
+    signed = signer.signed(record)
+    with new_file(path, force=True) as file:
+        file.write(file_content(signed))
+    public = signed[SIGNATURE]["public_key"]
+    if options.json:
+        return Outcome(output=json_text("signed-file", {"file": str(path), "public_key": public}))
+    return Outcome(output=f"Signed {path} with the key {public}.")

@@ -166,13 +166,18 @@ class ComparisonPlan(Reported):
         answers, sizes = self._answers(groups[0], groups[1], users)
         disjoint = self.asked.disjoint
         ready = self.noise.prepared(answers, disjoint=disjoint)
-        asked = about(paying, self.summary())
+        asked = about(paying, self.asked_of(sizes))
         paid = budget.paid(
             self.noise, ready.count, lambda: ready.draw(SECURE), disjoint=disjoint, again=True, **asked
         )
         names = ("ledger", "dataset", "key", "sequence")
         record = {name: getattr(paid.reservation, name) for name in names}
         return self._found(paid.values.tolist(), sizes, paid=record | {"blocks": paying.get("blocks")})
+
+    def asked_of(self, sizes: Pair) -> str:
+        """What a ledger records of a comparison of groups of these sizes."""
+        first, second = sizes
+        return f"{self.summary()}; groups of {first:,} and {second:,} people"
 
     def say(self, *numbers: int, users: Pair | None = None) -> Compared:
         """What published numbers say; nothing is spent.

@@ -368,6 +368,7 @@ class Ledger:
             charged=content["cost"],
             answer=None if known.answer is None else self._stored_answer(known),
             fresh=fresh,
+            disjoint=content["disjoint"],
             **{name: content[name] for name in ("key", "dataset", "query", "values", "spent", "units_left")},
         )
 

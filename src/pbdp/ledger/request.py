@@ -135,6 +135,7 @@ class Reservation:
     spent: Amounts
     units_left: int
     answer: bytes | None
+    disjoint: bool = False
     fresh: bool = False
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from pbdp.digits import percent_down, rounded_up
+from pbdp.digits import percent_down
 from pbdp.errors import PlanFileError
 from pbdp.json_records import (
     EDITED,
@@ -40,7 +40,6 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import kernel_from
 from pbdp.planning.certificate import certified
 from pbdp.planning.plan import Part, Plan, plan_of
-from pbdp.verification import Check, Verified
 
 Record = dict[str, Any]
 
@@ -280,6 +279,8 @@ def _grid(record: Record, requirement: Requirement) -> Grid:
         return log
     grid = LinearGrid(**{name: record[name] for name in ("step", "rounded", "down", "whole")})
     whole = requirement.integer and _flag(grid.rounded)
+    if requirement.step not in {None, grid.step}:
+        raise PlanFileError("step", f"{grid.step:g}, as the grid's", requirement.step, "Make the plan again.")
     asked = 1 if requirement.integer and not whole else requirement.step
     marks = _flag(grid.rounded), _flag(grid.whole), _flag(grid.down) and not requirement.lies_flush(grid.step)
     if marks != (whole or not requirement.integer, whole, False) or asked not in {None, grid.step}:
@@ -293,10 +294,3 @@ def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError("not a flag")
     return value
-
-
-def verify_plan(path: str | Path) -> Verified:
-    """All that a plan file claims, found again; noise that does not keep its claims is refused when read."""
-    plan = load_plan(path)
-    words = f"epsilon {rounded_up(plan.epsilon)}, computed again from the noise"
-    return Verified.of(plan, (Check(name="certificate", holds=True, words=words),))

@@ -102,6 +102,7 @@ class Statement:
 _MAKERS = {
     "pbdp.planning.plan.Plan": "plans",
     "pbdp.report.releases.Publication": "releases",
+    "pbdp.verification.Verified": "verifications",
 }
 
 

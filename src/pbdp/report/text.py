@@ -108,7 +108,7 @@ def rows_text(rows: Rows) -> str:
         for place in range(len(heads))
         if any(isinstance(row[place], int | float) for row in rows.values)
     ]
-    table = columns([heads, *cells], right=right)
+    table = columns([heads, *cells] if any(heads) else cells, right=right)
     return f"{rows.title}\n{table}" if rows.title else table
 
 

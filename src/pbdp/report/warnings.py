@@ -15,7 +15,7 @@ NO_LEDGER = Caution(
 UNSIGNED = Caution(
     code="unsigned",
     text="whoever can write the file can change it and its checksums.",
-    remedy="Sign what you publish: --sign (pbdp keys create makes a key).",
+    remedy="Sign what you publish: pbdp keys sign FILE --key NAME.",
 )
 
 

@@ -19,7 +19,7 @@ import datetime
 import json
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,7 @@ FIELDS = {
 }
 FILE_FIELDS = {"file", "sha256", "rows", "columns", "marked", "table"}
 SOURCE_FIELDS = {"name", "version", "keyed_digest"}
+PAID_FIELDS = {one.name for one in fields(Payment)} - {"place", "repeated"}
 
 Record = dict[str, Any]
 
@@ -138,8 +139,8 @@ def _source(table: ReleasedTable) -> Record:
 
 
 def _payment(payment: Payment) -> Record:
-    """What paid, but not where it is kept: readers of the table have no business there."""
-    return {name: value for name, value in asdict(payment).items() if name != "place"}
+    """What paid; not where it is kept, nor that the table was fetched again: no business of its readers."""
+    return {name: value for name, value in asdict(payment).items() if name in PAID_FIELDS}
 
 
 def plan_record(plan: TablePlan) -> Record:

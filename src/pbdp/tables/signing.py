@@ -1,6 +1,6 @@
-"""Who published a table: Ed25519 signatures of manifests.
+"""Who published: Ed25519 signatures of files of every kind.
 
-A manifest says everything about a table, and the digest of the table's file, so its signature covers both: it
+The manifest of a table says everything about it, and the digest of its file, so its signature covers both: it
 is of the canonical JSON of all fields but the signature itself, known or not. A private key is a PEM file of
 mode 0600 (PKCS #8), its public key another one beside it (`NAME.pub`). Keys lie in a folder of their own,
 never with the data or the tables: who may read those must not be able to sign.
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.errors import InputError
 from pbdp.json_records import canonical, content_of
+from pbdp.verification import SIGNED, Check, FaultError, MissingError, UnknownError, checked
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -156,6 +157,26 @@ def is_signed(record: Mapping[str, Any]) -> str | None:
     except (InvalidSignature, binascii.Error, ValueError, TypeError):
         return None
     return public_text(key)
+
+
+def signature_check(record: Mapping[str, Any], key: str | None) -> Check:
+    """Whether all of a file is what the holder of the public key signed."""
+    return checked(SIGNED, lambda: _signed_by(record, key))
+
+
+def _signed_by(record: Mapping[str, Any], key: str | None) -> str:
+    if SIGNATURE not in record:
+        if key is not None:
+            raise FaultError("the file is not signed")
+        raise UnknownError("UNSIGNED: whoever can write the file can change it, with its checksums")
+    found = is_signed(record)
+    if found is None:
+        raise FaultError("the signature is not of this file: something was changed after signing")
+    if key is None:
+        raise MissingError(f"signed by the key {found}; name it to check whose file it is")
+    if key != found:
+        raise FaultError("it was signed with another key")
+    return f"signed by {found}"
 
 
 def _covered(content: Mapping[str, Any]) -> bytes:

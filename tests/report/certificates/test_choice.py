@@ -15,8 +15,9 @@ from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.search import plan_choice
 from pbdp.errors import InputError
 from pbdp.report.certificates.checker import data_text
-from pbdp.report.certificates.choice import of_choice, verify_choice
+from pbdp.report.certificates.choice import of_choice
 from pbdp.report.certificates.html_page import certificate_page
+from pbdp.report.verify import verify
 from tests.altered import altered, leaves
 from tests.report.certificates.printed import run_lines
 
@@ -70,12 +71,12 @@ def test_every_change_of_a_field_of_its_file_is_found(asked: dict[str, Any], tmp
     file = tmp_path / "choice.json"
     plan_choice(**asked).save(file)
     record = json.loads(file.read_text())
-    before = verify_choice(file)
+    before = verify(file)
     assert before.holds
     for place in leaves(record):
         file.write_text(json.dumps(altered(record, place)))
         try:
-            after = verify_choice(file)
+            after = verify(file)
         except InputError:
             continue
         assert not after.holds or (place in TRUE_ANYWAY and after.epsilon == pytest.approx(before.epsilon)), (

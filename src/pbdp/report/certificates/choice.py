@@ -1,11 +1,10 @@
-"""The certificate of a plan that chooses among options, and what `pbdp verify` checks of its file.
+"""The certificate of a plan that chooses among options.
 
 The lines that check a certificate are the law's own.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from pbdp.choosing.plan import ChoicePlan
@@ -23,7 +22,6 @@ from pbdp.report.certificates.statement import (
     attacker,
     loss,
 )
-from pbdp.verification import Check, Verified
 
 LONG = "The table is too long for a page. The command above computes the guarantee again from it."
 
@@ -92,15 +90,3 @@ def choice_lines(plan: ChoicePlan) -> tuple[str, dict[str, Any]] | None:
         "delta": plan.delta,
     }
     return own.imports + READ + own.text, common | own.data
-
-
-def verify_choice(path: str | Path) -> Verified:
-    """Check the plan of a choice; one whose own figures do not agree is refused when it is read."""
-    plan = ChoicePlan.load(path)
-    private = f"epsilon {rounded_up(plan.epsilon)}, computed again from the table that is drawn from"
-    right = f"{percent_down(plan.confidence)} for any scores, computed again"
-    checks = [
-        Check(name="certificate", holds=True, words=private),
-        Check(name="confidence", holds=True, words=right),
-    ]
-    return Verified.of(plan, tuple(checks))

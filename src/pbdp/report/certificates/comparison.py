@@ -1,16 +1,12 @@
-"""The certificate of a comparison of two groups, lines of Python that check it, and what verifying checks."""
+"""The certificate of a comparison of two groups, and lines of Python that check it."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from pbdp.comparing.compared import Compared
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
 from pbdp.json_records import digest
-from pbdp.planning.pricing import Terms
 from pbdp.report.certificates.checker import lines_for
-from pbdp.report.certificates.release_file import answer_paid_for, paid_words
 from pbdp.report.certificates.statement import (
     DRAWN,
     NO_TABLE,
@@ -24,10 +20,6 @@ from pbdp.report.certificates.statement import (
     others_counted,
     paid_from,
 )
-from pbdp.verification import Check, FaultError, UnknownError, checked
-
-if TYPE_CHECKING:
-    from pbdp.ledger.ledger import Ledger
 
 
 def of_comparison(plan: ComparisonPlan, found: Compared | None, name: str) -> Statement:
@@ -87,45 +79,3 @@ def _figures(plan: ComparisonPlan) -> Facts:
         ),
         ("Cost in people", f"without noise, groups smaller by {first:,} and {second:,} would do as well"),
     ]
-
-
-# ------------------------------------------------------------------------------------------------ verifying
-
-
-def verify_comparison(
-    plan: ComparisonPlan, found: Compared | None, ledger: Ledger | None = None
-) -> tuple[Check, ...]:
-    """What became of every claim; the noise was certified again when the file was read."""
-    checks = [
-        Check(
-            name="certificate",
-            holds=True,
-            words=f"epsilon {rounded_up(plan.epsilon)}, computed again from the noise",
-        ),
-        checked("intervals", lambda: _intervals(plan)),
-    ]
-    if found is None:
-        return tuple(checks)
-    checks.append(Check(name="found", holds=True, words=f"{found.summary()}; computed again"))
-    checks.append(checked("ledger", lambda: _payment(found, ledger)))
-    if found.insecure_test_seed is not None:
-        words = "The noise came from a test seed: nothing is protected. Never publish these numbers."
-        checks.append(Check(name="noise", holds=False, words=words))
-    return tuple(checks)
-
-
-def _intervals(plan: ComparisonPlan) -> str:
-    if not plan.asked.is_proved:
-        raise UnknownError(plan.asked.promise())
-    return plan.asked.promise()
-
-
-def _payment(found: Compared, ledger: Ledger | None) -> str:
-    paid = found.paid
-
-    def plan_id(terms: Terms, blocks: tuple[str, ...]) -> str:
-        return terms.plan_id(found.plan.noise, blocks)
-
-    if answer_paid_for(paid, ledger, plan_id) != list(found.counts):
-        raise FaultError("the ledger stored other numbers")
-    return paid_words(paid)

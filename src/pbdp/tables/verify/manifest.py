@@ -17,7 +17,7 @@ import numpy as np
 
 from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.errors import InputError, PbdpError
-from pbdp.json_records import NotJsonError, content_of, json_of, kind_of, kind_of_record, place_of
+from pbdp.json_records import SAME, NotJsonError, content_of, json_of, kind_of, kind_of_record, place_of
 from pbdp.ledger.budget import part_id
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.grid import LinearGrid
@@ -30,6 +30,7 @@ from pbdp.tables.manifest import (
     FIELDS,
     FILE_FIELDS,
     FORMAT,
+    PAID_FIELDS,
     SOURCE_FIELDS,
     VERSION,
     laws_record,
@@ -41,7 +42,7 @@ from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query_record import query_record, query_text
 from pbdp.tables.release import is_part_of, running_days, whole_query
-from pbdp.tables.signing import SIGNATURE, is_signed, public_key_at
+from pbdp.tables.signing import public_key_at, signature_check
 from pbdp.tables.verify.plan import (
     asked_of_numbers,
     check_choices,
@@ -53,16 +54,14 @@ from pbdp.tables.verify.plan import (
     planned_as,
 )
 from pbdp.tables.verify.published_file import (
-    SAME,
     PublishedFile,
     Record,
     check_notes,
     check_numbers,
-    check_said,
     check_stored,
     file_of,
 )
-from pbdp.verification import Check, FaultError, MissingError, UnknownError, Verified, checked
+from pbdp.verification import Check, FaultError, MissingError, UnknownError, Verified, check_said, checked
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
@@ -126,9 +125,7 @@ def verify_manifest(
             found = _verified(record, place, None if table is None else place_of("table", table), opened)
             strange = _strange(record)
             added = [checked("fields", lambda: _fields(strange))] if strange else []
-            if key is not None or SIGNATURE in record:
-                added.append(checked("signature", lambda: _signature(record, key)))
-            return replace(found, checks=(*found.checks, *added))
+            return replace(found, checks=(*found.checks, *added, signature_check(record, key)))
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError):
             raise InputError("manifest", "complete", f"{place}, with missing or broken fields") from None
 
@@ -145,20 +142,6 @@ def _strange(record: Record) -> set[str]:
 
 def _fields(strange: set[str]) -> str:
     raise FaultError(f"fields that no manifest has: {', '.join(sorted(strange))}")
-
-
-def _signature(record: Record, key: str | None) -> str:
-    """All of the manifest, and so the table, is what the holder of the key signed."""
-    if SIGNATURE not in record:
-        raise FaultError("the manifest is not signed")
-    found = is_signed(record)
-    if found is None:
-        raise FaultError("the signature is not of this manifest: something was changed after signing")
-    if key is None:
-        raise UnknownError(f"signed by the key {found}; name it (--signed-by) to check whose table it is")
-    if key != found:
-        raise FaultError("it was signed with another key")
-    return f"signed by {found}"
 
 
 def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | None) -> VerifiedTable:
@@ -331,6 +314,8 @@ def check_payment(
             f"paid from {paid['dataset']}, record {paid['sequence']} of the ledger {paid['ledger']}; name "
             "that ledger to have it checked"
         )
+    if strange := set(paid) ^ PAID_FIELDS:
+        raise FaultError(f"the payment has other fields than every manifest's: {', '.join(sorted(strange))}")
     if ledger.identity != paid["ledger"]:
         raise FaultError("it was paid from another ledger")
     if ledger.dataset(paid["dataset"]).rule != paid["rule"]:
@@ -339,7 +324,7 @@ def check_payment(
         (entry for entry in ledger.history(paid["dataset"]) if entry.sequence == paid["sequence"]), None
     )
     terms = Terms.from_record(paid["rule"])
-    bought = terms.plan_id(plan.noise, terms.chosen_blocks(paid.get("blocks")))
+    bought = terms.plan_id(plan.noise, terms.chosen_blocks(paid["blocks"]))
     if plan.query.is_extended:
         bought = part_id(bought, running_days(plan).largest, paid["key"])
     known = entry is not None and (

@@ -16,6 +16,7 @@ from pbdp.accounting.composition.loss_distribution import cell_sums
 from pbdp.choosing.permute_and_flip import Coins
 from pbdp.choosing.scores import MOST_GAPS, score_scale
 from pbdp.digits import percent_down
+from pbdp.json_records import SAME
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.requirement import Requirement
@@ -51,7 +52,7 @@ from pbdp.tables.top import (
     pick_plan,
     scores_with,
 )
-from pbdp.tables.verify.published_file import SAME, PublishedFile, Record, keys_in, numbers_in
+from pbdp.tables.verify.published_file import PublishedFile, Record, keys_in, numbers_in
 from pbdp.verification import FaultError, MissingError
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
+from pbdp.json_records import SAME
 from pbdp.noise.kernel import Array
 from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_record
 from pbdp.tables.manifest import KEY, column_notes
@@ -35,9 +35,6 @@ from pbdp.tables.table import (
 )
 from pbdp.tables.top import Top
 from pbdp.verification import Check, FaultError, MissingError
-
-# Figures may differ in their last digits on another machine.
-SAME = 1e-9
 
 Record = dict[str, Any]
 
@@ -105,28 +102,6 @@ def file_of(
         return None, Check(name=name, holds=False, words=f"{path} is not the file that was published")
     made = PublishedFile(content=content, record=record, known=known, which=which)
     return made, Check(name=name, holds=True, words=f"{path}, unchanged")
-
-
-def check_said(said: object, meant: object, name: str) -> None:
-    """All that a part of the manifest says is what was made out of it, and nothing of that is missing.
-
-    What is read into a query or a plan is written again (`meant`), so that nothing stands beside it unread.
-    """
-    match said, meant:
-        case dict(), dict():
-            if strange := sorted(set(said) - set(meant)):
-                raise FaultError(f"{name} has fields that no manifest has: {', '.join(strange)}")
-            if missing := sorted(set(meant) - set(said)):
-                raise FaultError(f"{name} lacks what every manifest has: {', '.join(missing)}")
-            for field, value in said.items():
-                check_said(value, meant[field], f"{name}.{field}")
-        case list(), list() | tuple() if len(said) == len(meant):
-            for at, (value, other) in enumerate(zip(said, meant, strict=True)):
-                check_said(value, other, f"{name}[{at}]")
-        case float(), float() if math.isclose(said, meant, rel_tol=SAME):
-            pass
-        case _ if said != meant:
-            raise FaultError(f"{name} is not what the rest of the manifest says")
 
 
 def keys_in(file: PublishedFile) -> KeyTable:
