@@ -164,7 +164,6 @@ class Draft:
             given=given | self.groups.given,
             missing=self.groups.missing + aside,
             concave=[one.label for one in numbers if one.laws],
-            quick=True,
         )
         if laws and set_aside(noise, laws) > aside:
             raise CannotCertifyError("Tables of this noise differ too much from their laws.")

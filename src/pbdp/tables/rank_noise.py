@@ -208,7 +208,7 @@ def price(delta: float, parts: Sequence[tuple[Requirement, Design, int]]) -> flo
     """What these cost alone, about."""
     aside = ASIDE * delta if any(laws for *_, laws in parts) else 0.0
     given = {str(at): [(asked, design)] for at, (asked, design, _) in enumerate(parts)}
-    return plan_together({}, given=given, missing=aside, quick=True, draft=True).epsilon
+    return plan_together({}, given=given, missing=aside, draft=True).epsilon
 
 
 @lru_cache(maxsize=64)

@@ -101,10 +101,6 @@ class Choosing:
         """About the tilt at which the composed loss of a choice has to be looked at."""
         return tilt_for_delta([self._losses(option) for option in self._taken(choice)], self.delta)
 
-    def ranked(self, row: Sequence[Option], tilt: float) -> list[int]:
-        """The places of options that may be in a row, those of least moment at a tilt first."""
-        return [int(at) for at in np.argsort(self._moments(row, np.array([tilt]))[:, 0], kind="stable")]
-
     def epsilon(self, choice: Choice) -> float:
         """An epsilon of a choice, from above; may be infinite."""
         return self._bounds(choice)[0].upper

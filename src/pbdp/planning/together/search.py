@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-
-import numpy as np
 
 from pbdp.accounting import RESERVE
 from pbdp.accounting.composition.loss_distribution import shortened
@@ -24,7 +22,6 @@ from pbdp.accounting.composition.loss_law import Release
 from pbdp.accounting.exact.tables import Bounds
 from pbdp.digits import percent_down
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import LARGEST_ORDER, Requirement
@@ -45,11 +42,6 @@ from pbdp.planning.together.joint import (
 from pbdp.planning.together.words import Requirements, named_requirements
 from pbdp.planning.vectors.plan import certified_vectors
 
-# Parts with a smaller share of the cost than this have one of these families.
-LIGHT, SIMPLE = 0.015, ("laplace", "gaussian")
-# Parts that are like another (in no respect so many times as large) have as many of its best families; its
-# best alone where widths are below the sensitivity, as laws differ by far there.
-ALIKE, MOST_FOLLOWED = 4.0, 2
 # Laws of each requirement that are tried together with the others, of each kind.
 MOST_OPTIONS = 5
 
@@ -65,7 +57,6 @@ def plan_together(
     given: Given = (),
     missing: float = 0.0,
     concave: Collection[str] = (),
-    quick: bool = False,
     draft: bool = False,
 ) -> Plan:
     """The designs with the least joint epsilon that were found, certified.
@@ -76,8 +67,6 @@ def plan_together(
     after those of `requirements`: for each the requirements and designs to choose from, already fitted.
 
     `families` limits the noise that is tried, by name, and parts named in `concave` have log-concave noise.
-    `quick` looks less closely at parts that hardly count and at those that are like another: what such plans
-    cost more is a few ten-thousandths.
     A `draft` has an epsilon that holds, and is to be certified: it may be a little larger than need be, and
     nothing is known from below.
     """
@@ -93,108 +82,31 @@ def plan_together(
     # laws hardly depend on delta
     share = left / len(counts) * (1 - 2.0**-50)
     known = _Known(RESERVE * left / sum(counts))
-    light = light_parts(named, [row[0].requirement for row in fixed]) if quick else set()
-    alike = [
-        None if name in light or asked.coordinates is not None else (asked, name in concave)
-        for name, asked in named.items()
-    ]
-    leaders = _leaders(alike) if quick else list(range(len(named)))
-    rows: list[_Row] = []
-    for index, (name, asked) in enumerate(named.items()):
-        every = families or joint_families(asked)
-        tried = simple(every) if name in light else every
-        if leaders[index] != index:
-            tried = rows[leaders[index]].families(every, range(_followed(asked)))
+    rows: list[list[Option]] = []
+    for name, asked in named.items():
         # what noise spends on ends is gone for the others, as losses are composed at what is left
         part = share / 2 if asked.always and len(counts) > 1 else share
+        tried = families or joint_families(asked)
         rows.append(known.fitted(name, asked, tried, part, name in concave))
-    rows += [_Row(options=[known.option(part) for part in parts]) for parts in fixed]
+    rows += [[known.option(part) for part in parts] for parts in fixed]
+    choosing = Choosing(options=rows, delta=left)
     if len(rows) > 1:
-        choosing = _choosing(rows, left)
         tilt = choosing.tilt(choosing.first)
         # rounded, so that requirements which are alike are fitted once
-        order = min(1 + 2.0 ** (round(2 * math.log2(tilt)) / 2), LARGEST_ORDER)
-        for index, (row, (name, asked)) in enumerate(zip(rows, named.items(), strict=False)):
-            if name in light or not asked.is_one_by_one or asked.always:
-                # the same at every order: simple laws, and those that end; of vectors none is known for one
-                continue
-            tried = every = families or joint_families(asked)
-            if leaders[index] != index:
-                leader = rows[leaders[index]]
-                tried = leader.families(every, choosing.ranked(leader.options, tilt)[: _followed(asked)])
+        order = min(1 + 2.0 ** round(math.log2(tilt)), LARGEST_ORDER)
+        for row, (name, asked) in zip(rows, named.items(), strict=False):
+            if not asked.is_one_by_one or asked.always:
+                continue  # of vectors no law is known for an order; noise that ends is the same at every one
+            tried = families or joint_families(asked)
             fitted = _fitted_to_order(_one_of(asked.each, left), order, tried)
             fitted = tuple(filter(is_concave, fitted)) if name in concave else fitted
-            row.options += known.options(name, asked, fitted)
-    choosing = _choosing(rows, left)
+            row.extend(known.options(name, asked, fitted))
     found = choosing.best()
     chosen = [row[at] for row, at in zip(choosing.options, found.choice, strict=True)]
-    parts = [one.part for one in chosen]
+    parts, releases = [one.part for one in chosen], [one.release for one in chosen]
     if draft:
         return plan_with(parts, missing, Bounds(lower=0.0, upper=found.epsilon), COMPOSED)
-    return plan_of_parts(
-        parts,
-        [one.release for one in chosen],
-        missing,
-        known=choosing.certified(found.choice),
-    )
-
-
-def light_parts(named: Mapping[str, Requirement], given: Sequence[Requirement]) -> set[str]:
-    """Parts that hardly count beside the others, so that any good law will do for them.
-
-    With sensitivities of s in a width w, k numbers cost about k·s/w if they are few, and the root of k·(s/w)²
-    if they are many; a law that is a tenth dearer adds a tenth of a share of this.
-    """
-    asked = [*named.values(), *given]
-    widths = [float(np.min(one.region.offsets(0.0))) for one in asked]
-    loads = np.array([one.sensitivity for one in asked]) / np.maximum(widths, 1e-300)
-    costs = [np.array([one.releases for one in asked]) * loads**power for power in (1, 2)]
-    shares = np.maximum(*(cost / np.sum(cost) for cost in costs))
-    fit = (
-        isinstance(one.region, AbsoluteRegion) and one.coordinates is None and not one.always
-        for one in named.values()
-    )
-    return {name for name, ok, share in zip(named, fit, shares, strict=False) if ok and share < LIGHT}
-
-
-def _leaders(parts: Sequence[tuple[Requirement, bool] | None]) -> list[int]:
-    """For each part, and whether it is concave, the place of the first one that is like it; None is not.
-
-    Where widths are as many sensitivities, about, and numbers as many, the same families do well.
-    """
-    found: list[int] = []
-    for index, part in enumerate(parts):
-        like = (at for at in found if part is not None and is_like(part, parts[at]))
-        found.append(next(like, index))
-    return found
-
-
-def is_like(one: tuple[Requirement, bool], other: tuple[Requirement, bool] | None) -> bool:
-    """Whether two parts, and whether each is concave, are about the same but for the unit of their widths."""
-    if other is None or one[1] != other[1]:
-        return False
-    sizes = []
-    for asked, _ in (one, other):
-        below, above = map(float, asked.region.offsets(0.0))
-        if not isinstance(asked.region, AbsoluteRegion) or asked.bounds is not None or below != above:
-            return False
-        if asked.always:
-            return False
-        sizes.append((below / asked.sensitivity, asked.releases, 1 - asked.confidence))
-    narrow = sizes[0][0] < 1, sizes[1][0] < 1
-    return narrow[0] == narrow[1] and all(
-        1 / ALIKE <= mine / theirs <= ALIKE for mine, theirs in zip(*sizes, strict=True)
-    )
-
-
-def _followed(requirement: Requirement) -> int:
-    narrow = float(np.min(requirement.region.offsets(0.0))) < requirement.sensitivity
-    return 1 if narrow else MOST_FOLLOWED
-
-
-def simple(families: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the families that take next to no time, or all of them where none does."""
-    return tuple(name for name in SIMPLE if name in families) or families
+    return plan_of_parts(parts, releases, missing, known=choosing.certified(found.choice))
 
 
 def is_concave(design: Design) -> bool:
@@ -280,18 +192,6 @@ def _fitted_to_order(requirement: Requirement, order: float, families: tuple[str
     return tuple(design for design in designs_for(asked, families) if design.follows_answer)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Row:
-    """What one part may be; the first option is that of a separate plan."""
-
-    options: list[Option]
-
-    def families(self, known: tuple[str, ...], which: Iterable[int]) -> tuple[str, ...]:
-        """Those of the known families that some of its options have; all of them if another one does."""
-        used = {_family_of(self.options[at].part.design) for at in which if at < len(self.options)}
-        return tuple(name for name in known if name in used) if used and used <= set(known) else known
-
-
 class _Known:
     """The options of all parts: one release for each design, so that equal ones are composed as one."""
 
@@ -315,19 +215,10 @@ class _Known:
 
     def fitted(
         self, name: str, requirement: Requirement, families: tuple[str, ...], share: float, concave: bool
-    ) -> _Row:
+    ) -> list[Option]:
         """The laws that a separate plan compares at a share of delta, its own first; only `concave` ones."""
         asked = _one_of(requirement, share)
         single = requirement.is_one_by_one
         designs = fitted(asked, families, concave) if single else _fitted_to_vector(asked, families)
         parts = _checked(name, [(requirement, design) for design in designs])
-        return _Row(options=[self.option(part) for part in parts])
-
-
-def _choosing(rows: Sequence[_Row], delta: float) -> Choosing:
-    return Choosing(options=[row.options for row in rows], delta=delta)
-
-
-def _family_of(design: AnyDesign) -> str:
-    """The family of the noise, boosted or not."""
-    return design.kernel.family if isinstance(design, Design) else design.name
+        return [self.option(part) for part in parts]

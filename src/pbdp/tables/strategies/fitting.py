@@ -16,9 +16,11 @@ from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.requirement import Requirement
+from pbdp.noise.gaussian import GAUSSIAN
+from pbdp.noise.laplace import LAPLACE
 from pbdp.planning.grids import grids_of
 from pbdp.planning.planner import joint_families
-from pbdp.planning.together.search import fitted, is_concave, is_like, light_parts, ranked, simple
+from pbdp.planning.together.search import fitted, is_concave, ranked
 from pbdp.tables.numbers import Asked, on_whole
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.joint import sigma_of
@@ -32,7 +34,9 @@ SWEEPS = 2
 # Laws of each kind that are tried.
 MOST_LAWS = 5
 # Noise with widths of more steps than this takes long: simple laws do.
-LONG = 1 << 13
+LONG, SIMPLE = 1 << 13, (LAPLACE.name, GAUSSIAN.name)
+# Parts are alike that are in no respect so many times as large as each other, but for the unit of widths.
+ALIKE = 4.0
 
 Designs = Mapping[str, Design]
 
@@ -70,28 +74,39 @@ class Shapes:
 
     _known: list[_Fitted] = field(default_factory=list)
 
-    def of(self, asked: Requirement, *, concave: bool, light: bool) -> list[Design]:
-        """The best laws: log-concave ones, then others unless `concave`; simple ones for a `light` part."""
-        long, every = _width_in_steps(asked) > LONG, joint_families(asked)
-        like = next((one for one in self._known if is_like((asked, False), (one.asked, False))), None)
+    def of(self, asked: Requirement, *, concave: bool) -> list[Design]:
+        """The best laws: log-concave ones, then others unless `concave`; simple ones where noise is long."""
+        long = _width_in_steps(asked) > LONG
+        families = SIMPLE if long else joint_families(asked)
+        like = next((one for one in self._known if is_like(asked, one.asked)), None)
         if like is not None:
-            few = simple(every) if long else every
             factor, grid = _width_in_steps(asked) / _width_in_steps(like.asked), grids_of(asked)[0]
-            known = (one for one in like.smooth if one.kernel.family in few)
+            known = (one for one in like.smooth if one.kernel.family in families)
             smooth = [replace(one.stretched(factor), grid=grid) for one in known]
             if concave or long or like.best is None:
                 return smooth
             return [*smooth, *_others(ranked(asked, (like.best,)))]
-        families = simple(every) if light or long else every
         if concave:
             return list(fitted(asked, families, concave=True))
         laws = ranked(asked, families)
-        smooth = [one for one in laws if is_concave(one)] or list(fitted(asked, every, concave=True))
+        smooth = [one for one in laws if is_concave(one)] or list(fitted(asked, families, concave=True))
         others = _others(laws)
-        if not light and not long:
+        if not long:
             best = others[0].kernel.family if others and laws[0] is others[0] else None
             self._known.append(_Fitted(asked=asked, smooth=smooth[:MOST_LAWS], best=best))
         return [*smooth[:MOST_LAWS], *others]
+
+
+def is_like(one: Requirement, other: Requirement) -> bool:
+    """Whether two parts are about the same, but for the unit of their widths."""
+    sizes = [
+        (float(asked.region.offsets(0.0)[0]) / asked.sensitivity, asked.releases, 1 - asked.confidence)
+        for asked in (one, other)
+    ]
+    narrow = sizes[0][0] < 1, sizes[1][0] < 1
+    return narrow[0] == narrow[1] and all(
+        1 / ALIKE <= mine / theirs <= ALIKE for mine, theirs in zip(*sizes, strict=True)
+    )
 
 
 def _others(laws: Sequence[Design]) -> list[Design]:
@@ -145,9 +160,8 @@ class Fitting:
         """
         made = {name: self.requirement(name, width) for name, width in self._first_widths().items()}
         own = self.strategy.own_designs(self.step, self.asked.quantity.is_whole)
-        light = light_parts(made, ()) if len(made) > 1 else set()
         laws = {
-            name: own or shapes.of(made[name], concave=moves.concave, light=name in light)
+            name: own or shapes.of(made[name], concave=moves.concave)
             for name, moves in self.strategy.parts.items()
         }
         chosen = {name: rows[0] for name, rows in laws.items()}

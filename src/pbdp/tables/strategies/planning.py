@@ -70,7 +70,7 @@ class Several:
         if self.query.aggregation.touched:
             touched = touched_number(self.query, [row[0][0] for row in given.values()])
             requirements[touched.label] = touched.requirement
-        return plan_together(requirements, given=given, missing=self._aside, quick=True, draft=True)
+        return plan_together(requirements, given=given, missing=self._aside, draft=True)
 
     def certified(self, picked: Plan) -> Plan:
         """The noise of a plan, as wide as all tables allow by their certified widths."""
@@ -360,7 +360,7 @@ def _narrowest(query: Query, epsilon: float) -> TablePlan:
         made, choices = asked
         given = {one.label: [(one.requirement, one.design)] for one in choices}
         aside = RANKS_ASIDE * query.delta if any(one.laws for one in choices) else 0.0
-        plan = plan_together(made, given=given, missing=aside, quick=True)
+        plan = plan_together(made, given=given, missing=aside)
         return replace(several(1.0), choices=choices).table_plan(plan)
 
     return narrowest(requirements, planned, epsilon)
