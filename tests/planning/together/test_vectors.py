@@ -222,7 +222,7 @@ def test_pictures_and_certificates_name_the_parts(tmp_path: Path) -> None:
     titles = [panel.get_title() for panel in made.plot().axes]
     assert [title.split(":")[0] for title in titles[:3]] == ["visits", "ages", "means"]
     family = made.part("means").design.name
-    assert f"means: independent {family} noise in each of 30 coordinates" in made.describe()
+    assert f"means: independent {family} noise in each of 30 coordinates" in made.summary()
     made.save(saved)
     assert main(["certificate", str(saved), "-o", str(page)]) == 0
     assert "Each published number, or vector, is as near" in page.read_text(encoding="utf-8")
