@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.errors import did_you_mean as _did_you_mean
+from pbdp.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from pbdp.choosing.choose import choose
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pbdp.planning.boosted import boosted
     from pbdp.planning.boosted_box import boosted_box
     from pbdp.planning.plan import Plan
+    from pbdp.tables.bounds import bounds
 
 __all__ = [
     "Binomial",
@@ -52,6 +54,7 @@ __all__ = [
     "TableKernel",
     "boosted",
     "boosted_box",
+    "bounds",
     "budget",
     "choose",
     "compare",
@@ -59,7 +62,6 @@ __all__ = [
     "plan_choice",
     "plan_comparison",
 ]
-__version__ = "0.1.0"
 
 _LATER = {
     "Binomial": "pbdp.noise.binomial",
@@ -77,6 +79,7 @@ _LATER = {
     "TableKernel": "pbdp.noise.table",
     "boosted": "pbdp.planning.boosted",
     "boosted_box": "pbdp.planning.boosted_box",
+    "bounds": "pbdp.tables.bounds",
     "budget": "pbdp.ledger.budget",
     "choose": "pbdp.choosing.choose",
     "compare": "pbdp.comparing.plan",

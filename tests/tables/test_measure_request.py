@@ -30,8 +30,8 @@ def test_all_names_of_tables_are_known_before_they_are_loaded() -> None:
 
 
 def test_kinds_are_listed() -> None:
-    assert kind_names() == "count, people, sum, mean, ratio, median, quantile or distribution"
-    assert class_names() == "Count, People, Sum, Mean, Ratio, Median, Quantile or Distribution"
+    assert kind_names() == "count, people, sum, mean, ratio, median, quantile, distribution or bounds"
+    assert class_names() == "Count, People, Sum, Mean, Ratio, Median, Quantile, Distribution or Bounds"
 
 
 @pytest.mark.parametrize("kind", MEASURES)

@@ -110,11 +110,21 @@ def test_other_kinds_of_measures_are_told_which_there_are(kind: object, near: st
     with pytest.raises(
         InputError,
         match="kind of spend must be count or people or sum or mean or ratio or median or quantile or "
-        "distribution",
+        "distribution or bounds",
     ) as told:
         measure_from_record({"kind": kind, "name": "spend"})
     assert str(told.value).endswith(near)
-    assert set(KINDS) == {"count", "people", "sum", "mean", "ratio", "median", "quantile", "distribution"}
+    assert set(KINDS) == {
+        "count",
+        "people",
+        "sum",
+        "mean",
+        "ratio",
+        "median",
+        "quantile",
+        "distribution",
+        "bounds",
+    }
 
 
 class Column:

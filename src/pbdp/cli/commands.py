@@ -18,6 +18,7 @@ COMMANDS = {
     "compare": "compare two groups: rates or means, with an interval",
     "interval": "see what a published number tells you about the truth",
     "tables": "publish counts, sums and means of groups from a file or a database",
+    "bounds": "find bounds for a column that cut few people, before sums and means of it",
     "keys": "make a key pair to sign published tables with",
     "certificate": "write one page for people: the claim, what it rests on, how to check it",
     "verify": "check a published table, release, choice, comparison or plan",

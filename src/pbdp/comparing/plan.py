@@ -15,7 +15,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from pbdp import __version__
 from pbdp.comparing.compared import Compared
 from pbdp.comparing.count_laws import variance_of
 from pbdp.comparing.experiment import Experiment
@@ -43,6 +42,7 @@ from pbdp.release.keystream import SECURE
 from pbdp.reported import Reported
 from pbdp.root_finding import least_enough
 from pbdp.signatures import checked, takes
+from pbdp.version import __version__
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget

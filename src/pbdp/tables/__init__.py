@@ -26,6 +26,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pbdp.tables.bounds import Bounds
     from pbdp.tables.distribution import Distribution
     from pbdp.tables.engines.files import Csv
     from pbdp.tables.groups import Bins, Keys
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bins",
+    "Bounds",
     "Count",
     "Csv",
     "Distribution",
@@ -65,6 +67,7 @@ _LATER = {
     "Csv": "engines.files",
     "Keys": "groups",
     "Mean": "quotients",
+    "Bounds": "bounds",
     "Distribution": "distribution",
     "Median": "quantiles",
     "People": "measures",

@@ -18,7 +18,10 @@ values that are null, NaN or not a number are left out, c is how many are left, 
 where for a grid (low, step, k candidates) every value of a person in the group stands for the nearest
 candidate, clamped to the ends, c is how many values there are, m = min(c, rows_per_group), and F of them are
 at or below the candidate, f at it. So a person adds m to a histogram in all: all of their values, or as many
-as may count, at evenly spaced ranks among theirs (the one in the middle, if it is one).
+as may count, at evenly spaced ranks among theirs (the one in the middle, if it is one). Where a grid is `of`
+the largest values, a person in a group adds 1 at the least candidate that is no less than the largest of
+theirs, and where it is of the smallest, at the largest candidate that is no more than that; beyond the ends,
+at the ends.
 
 All in whole steps; per row, `sums` are counted from `low`, so they are never negative and integer division
 means the same everywhere. Whoever has more rows than allowed has all of them counted, each with the weight
@@ -38,10 +41,11 @@ person). With bound j of those that may cut standing for 2^j, entry i is the num
 bounds in i cut; entry 0 those whom none does.
 
 **Sensitivity.** With or without one person's rows, everybody else's terms are the same, because each is a
-function of that person's own rows and of the key. So at most `groups_per_person` groups change, `people`
-by 1, `rows` and `counts` by r, a sum per row (after adding back low * count) by r * max(|low|, |high|), a sum
-per person by max(|low|, |high|), a histogram by r rows, and one number of `touched` by 1. Nothing here
-depends on the order of rows or on how they are partitioned, and nothing can overflow: see `fixed_point`.
+function of that person's own rows and of the key. So at most `groups_per_person` groups change, `people` by
+1, `rows` and `counts` by r, a sum per row (after adding back low * count) by r * max(|low|, |high|), a sum
+per person by max(|low|, |high|), a histogram by r rows, one of largest or smallest values by 1 in one place,
+and one number of `touched` by 1. Nothing here depends on the order of rows or on how they are partitioned,
+and nothing can overflow: see `fixed_point`.
 """
 
 from __future__ import annotations
@@ -75,17 +79,22 @@ class Value:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueGrid:
-    """A column of numbers, each of which stands for the nearest of `candidates` values from `low` on."""
+    """A column of numbers, each of which stands for the nearest of `candidates` values from `low` on.
+
+    Or of every person the largest or smallest number, for one of the `values`, which rise.
+    """
 
     column: str
     low: float
     step: float
     candidates: int
+    values: tuple[float, ...] = ()
+    of: Literal["all", "smallest", "largest"] = "all"
 
     @property
     def high(self) -> float:
         """The last candidate."""
-        return self.low + (self.candidates - 1) * self.step
+        return self.values[-1] if self.values else self.low + (self.candidates - 1) * self.step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

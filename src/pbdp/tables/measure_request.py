@@ -376,6 +376,34 @@ class DistributionRequest(MedianRequest):
         return ()
 
 
+def _cut(name: str, value: object) -> str:
+    text = _ranks(name, value) if isinstance(value, str) else ""
+    if not isinstance(text, str) or not text or percent_of(text) > Fraction(1, 10):
+        raise InputError(name, "a share of the people of at most 10%", shown(value), "'1%', say.")
+    return text
+
+
+CUT = Kind(check=_cut, schema={"type": "string"})
+
+
+@request("Bounds")
+class BoundsRequest(MeasureRequest):
+    """Bounds for a column that cut few people: for sums and means of it, where nobody knows better."""
+
+    kind: ClassVar[str] = "bounds"
+    title: ClassVar[str] = "Bounds"
+    leading: ClassVar[Sequence[str]] = ("column", "people")
+
+    column: str = setting(COLUMN, "the column whose values are to be bounded")
+    people: int = setting(WHOLE, "how many people a group needs for the promise to hold")
+    cut: str = setting(CUT, "the share of the people with values beyond each bound, at most", default="1%")
+    confidence: float | None = setting(CONFIDENCE, "how often that holds, for both bounds", default=None)
+    name: str = setting(NAME, _CALLED, default="")
+
+    def agree(self) -> None:
+        self.named(self.column)
+
+
 def percent_text(level: Fraction) -> str:
     """A level as it stands in names: 10 of 0.1, 99.9 of 0.999."""
     return f"{float(100 * level):g}"
@@ -392,6 +420,7 @@ MEASURES: dict[str, type[MeasureRequest]] = {
         MedianRequest,
         QuantileRequest,
         DistributionRequest,
+        BoundsRequest,
     )
 }
 

@@ -15,6 +15,7 @@ from pbdp.errors import InputError
 from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.settings import request
 from pbdp.tables.bounded import Value
+from pbdp.tables.bounds import Bounds
 from pbdp.tables.distribution import Distribution
 from pbdp.tables.measure import Column, Estimate, Measure
 from pbdp.tables.measure_request import CountRequest, PeopleRequest, SumRequest
@@ -173,5 +174,5 @@ class Sum(SumRequest, Single):
 
 
 KINDS: dict[str, type[Measure]] = {
-    made.kind: made for made in (Count, People, Sum, Mean, Ratio, Median, Quantile, Distribution)
+    made.kind: made for made in (Count, People, Sum, Mean, Ratio, Median, Quantile, Distribution, Bounds)
 }

@@ -127,6 +127,8 @@ Choice = RankChoice | RankNoise
 
 def values_at(grid: ValueGrid, places: Column) -> Array:
     """The values of a grid at these places, as the nearest doubles."""
+    if grid.values:
+        return np.asarray(np.array(grid.values)[places])
     low, step = exactly(grid.low), exactly(grid.step)
     parts = math.lcm(low.denominator, step.denominator)
     first, each = (float(one * parts) for one in (low, step))
@@ -135,6 +137,8 @@ def values_at(grid: ValueGrid, places: Column) -> Array:
 
 def places_of(grid: ValueGrid, values: Array) -> Index:
     """The places of these values of a grid."""
+    if grid.values:
+        return np.minimum(np.searchsorted(grid.values, values), grid.candidates - 1).astype(np.int64)
     places = np.rint((values - grid.low) / grid.step)
     return np.clip(places, 0, grid.candidates - 1).astype(np.int64)
 
@@ -229,6 +233,10 @@ class Quantiles(Measure):
             return self
         return replace(self, within=max(float(np.floor(factor * query.rows_counted)), 1.0))  # type: ignore[type-var]
 
+    def rows_of(self, query: Query) -> int:
+        """How many rows of one person count in a group."""
+        return query.rows_counted
+
     def confidence_each(self, query: Query) -> float:
         """The confidence that each level needs, so that all of them hold at once."""
         asked, count = query.confidence_of(self), len(self.levels)
@@ -254,10 +262,11 @@ class Quantiles(Measure):
 
     def one_by_one(self, query: Query, records: Mapping[str, Any] | None) -> list[RankChoice]:
         """A choice for each level."""
-        (grid,) = self.grids(query)
+        every = self.grids(query)
+        grids = every if len(every) > 1 else every * len(self.levels)
         found = []
-        for (level, name), (table, ending) in product(
-            zip(self.levels, self.value_columns, strict=True), enumerate(table_endings(query))
+        for (level, name, grid), (table, ending) in product(
+            zip(self.levels, self.value_columns, grids, strict=True), enumerate(table_endings(query))
         ):
             label = name + ending
             if records is not None and label not in records:
@@ -283,7 +292,7 @@ class Quantiles(Measure):
     def _rule(
         self, query: Query, grid: ValueGrid, level: Fraction, known: Mapping[str, Any] | None
     ) -> QuantileChoice:
-        confidence, rows = self.confidence_each(query), query.rows_counted
+        confidence, rows = self.confidence_each(query), self.rows_of(query)
         if known is None:
             return quantile_choice(grid.candidates, level, self.ranks(), confidence, rows)
         return QuantileChoice(
@@ -389,7 +398,7 @@ def cheapest(measure: Quantiles, query: Query) -> tuple[Choice, ...]:
     if not measure.levels:
         return tuple(measure.all_ranks(query, None))
     alone = measure.one_by_one(query, None)
-    if len(measure.levels) == 1 or query.select is not None:
+    if len(measure.levels) == 1 or query.select is not None or len(measure.grids(query)) > 1:
         return tuple(alone)
     try:
         together = measure.all_ranks(query, None)

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from tests.tables.reference import Group, Row, group_of, listed
 
 Engine = tuple[str, Holding]
 GRIDS = ((0.0, 0.5, 201), (-10.0, 0.1, 201), (-3.7, 2.0, 7), (5.0, 1.0, 1), (0.0, 1e6, 3))
+ENDS = (-50.0, -1.25, 0.0, 0.5, 2.0, 10.0, 4000.0)
 TABLES = {"duckdb": cases(150), "postgres": cases(80)}
 
 
@@ -32,12 +34,22 @@ def defined(rows: Sequence[Row], asked: BoundedAggregation, grid: ValueGrid) -> 
         group, value = group_of(row, asked), row[grid.column]
         if person is None or group is None or value is None or math.isnan(float(value)):
             continue
+        if grid.values:
+            larger = [at for at, one in enumerate(grid.values) if one >= float(value)]
+            smaller = [at for at, one in enumerate(grid.values) if one <= float(value)]
+            last = grid.candidates - 1
+            rounded = min(larger, default=last) if grid.of == "largest" else max(smaller, default=0)
+            own[person, group].append(rounded)
+            continue
         clamped = min(max(float(value), grid.low), grid.high)
         own[person, group].append(math.floor((clamped - grid.low) / grid.step + 0.5))
     found: dict[Group, list[int]] = {}
     for (_, group), places in own.items():
         histogram = found.setdefault(group, [0] * grid.candidates)
         places.sort()
+        if grid.of != "all":
+            histogram[places[-1 if grid.of == "largest" else 0]] += 1
+            continue
         count = len(places)
         most = count if asked.unit is None else min(count, asked.rows_per_group or count)
         for rank in range(count):
@@ -63,6 +75,28 @@ def counted(holding: Holding, case: Case, asked: BoundedAggregation) -> list[dic
         {group: row for group, row in zip(groups, histogram.tolist(), strict=True) if any(row)}
         for histogram in found.histograms
     ]
+
+
+def test_engines_count_the_largest_and_the_smallest_values_of_people(engine: Engine) -> None:
+    name, holding = engine
+    looked = 0
+    for seed in range(TABLES[name] // 2):
+        case = random_case(np.random.default_rng(seed), unit=seed % 2 == 0)
+        columns = dict.fromkeys(value.column for value in case.asked.values)
+        ends: tuple[Literal["smallest", "largest"], ...] = ("smallest", "largest")
+        grids = tuple(
+            ValueGrid(column=column, low=-50.0, step=1.0, candidates=7, values=ENDS, of=end)
+            for column in columns
+            for end in ends
+        )
+        asked = replace(case.asked, grids=grids)
+        expected = [
+            {group: row for group, row in defined(case.rows, asked, grid).items() if any(row)}
+            for grid in grids
+        ]
+        assert counted(holding, case, asked) == expected, seed
+        looked += sum(map(len, expected))
+    assert looked > TABLES[name] // 2
 
 
 def test_engines_count_values_as_defined(engine: Engine) -> None:

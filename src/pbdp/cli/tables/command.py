@@ -95,6 +95,11 @@ def declare(parser: Parser) -> None:
         help="print the cost and the accuracies; no data is read, nothing is spent",
     )
     add_flags(parser)
+    add_publishing(parser)
+
+
+def add_publishing(parser: argparse.ArgumentParser) -> None:
+    """Declare what pays for a table, and where it goes."""
     add_budget(parser.add_argument_group("budget"), PayingOnce)
     output = parser.add_argument_group("output")
     add_written(output, FORMATS, ", and FILE.manifest.json")
@@ -113,8 +118,12 @@ def declare(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> Outcome:
     """Read the question, check every file, then say what it costs, or pay, read, draw and write."""
-    _check(options)
-    asked = _asked(options)
+    check(options)
+    return publish(options, _asked(options))
+
+
+def publish(options: argparse.Namespace, asked: Asked) -> Outcome:
+    """Say what a question costs, or pay, read, draw and write."""
     data = [] if asked.data is None or "://" in asked.data else [asked.data]
     files = _files(options, asked.query, [*asked.read, *data])
     target = files.target
@@ -310,7 +319,7 @@ def _asked(options: argparse.Namespace) -> Asked:
     return asked_of(settings | given, folder, read=[path])
 
 
-def _check(options: argparse.Namespace) -> None:
+def check(options: argparse.Namespace) -> None:
     """Refuse options that do not belong together, before anything is read."""
     check_budget(options)
     seed = options.insecure_test_seed

@@ -44,6 +44,11 @@ def add_flags(parser: argparse.ArgumentParser, kind: type[Request] = QueryReques
             metavar=(" ".join(map(str.upper, measure.leading)), "SETTING=VALUE"),
             help=f"{words} (may be repeated; settings: name=, confidence=, ...)",
         )
+    add_csv(parser)
+
+
+def add_csv(parser: argparse.ArgumentParser) -> None:
+    """Declare how a CSV file is written."""
     parser.add_argument(
         "--csv",
         action="append",
@@ -52,7 +57,7 @@ def add_flags(parser: argparse.ArgumentParser, kind: type[Request] = QueryReques
     )
 
 
-def _csv(given: Sequence[str]) -> dict[str, Any]:
+def csv_of(given: Sequence[str]) -> dict[str, Any]:
     """How a CSV file is written, from `decimal=,`, `null=NA`, `dates.day=%d.%m.%Y`."""
     found: dict[str, Any] = {}
     for text in given:
@@ -85,7 +90,7 @@ def settings_of(options: argparse.Namespace, kind: type[Request] = QueryRequest)
     """The settings of the flags, as `asked_of` takes them."""
     settings = kind.typed(options_given(options, kind))
     if options.csv is not None:
-        settings["csv"] = _csv(options.csv)
+        settings["csv"] = csv_of(options.csv)
     if not options.measures:
         raise InputError("measures", "at least one", "none", "Such as --count 50.")
     settings["measures"] = [_measure(kind, words) for kind, words in options.measures]

@@ -338,6 +338,11 @@ class _Text:
             return f"SELECT {names}, b, count(*) AS n FROM {rows} WHERE b IS NOT NULL GROUP BY {keys}, b"  # noqa: S608
         if self.ranked:
             rows = self.kept(rows, ["p", *self.group, "b"], self.most_groups)
+        if grid.of != "all":
+            end = "max" if grid.of == "largest" else "min"
+            each = f"SELECT p, {keys}, {end}(b) AS b FROM (SELECT p, {keys}, b FROM {rows}) AS kept_rows"  # noqa: S608
+            each += f" WHERE b IS NOT NULL GROUP BY p, {keys}"
+            return f"SELECT {names}, b, count(*) AS n FROM ({each}) AS own GROUP BY {keys}, b"  # noqa: S608
         own = f"SELECT p, {keys}, b, count(*) AS f FROM (SELECT p, {keys}, b FROM {rows}) AS kept_rows"  # noqa: S608
         own += f" WHERE b IS NOT NULL GROUP BY p, {keys}, b"
         person, most = f"PARTITION BY p, {keys}", asked.rows_per_group or 1
@@ -355,10 +360,24 @@ class _Text:
     def candidate(self, grid: ValueGrid) -> dict[str, str]:
         """The place of a row's value in a grid: floor((clamped value - low) / step + 1/2), null of none."""
         dialect, number = self.dialect, self.number(grid.column)
+        if grid.values:
+            place = self.place(number, grid, 0, len(grid.values) - 1)
+            return {"b": f"CASE WHEN {self.there(grid.column)} THEN CAST({place} AS INTEGER) END"}
         low, high = dialect.literal(grid.low), dialect.literal(grid.high)
         clamped = f"least(greatest({number}, {low}), {high})"
         place = dialect.floor(f"({clamped} - {low}) / {dialect.literal(grid.step)} + {dialect.literal(0.5)}")
         return {"b": f"CASE WHEN {self.there(grid.column)} THEN CAST({place} AS INTEGER) END"}
+
+    def place(self, number: str, grid: ValueGrid, first: int, last: int) -> str:
+        """The place among given values, by halves: of the next larger one, or of the next smaller one."""
+        if first == last:
+            return str(first)
+        middle = (first + last) // 2
+        up = grid.of == "largest"
+        beyond = self.dialect.literal(grid.values[middle if up else middle + 1])
+        lower = f"{number} <= {beyond}" if up else f"{number} < {beyond}"
+        halves = self.place(number, grid, first, middle), self.place(number, grid, middle + 1, last)
+        return f"CASE WHEN {lower} THEN {halves[0]} ELSE {halves[1]} END"
 
     @property
     def most_groups(self) -> int:
