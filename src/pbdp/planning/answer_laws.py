@@ -128,7 +128,7 @@ class AnswerLaws(ProvenDesign):
     def _delta(self, requirement: Requirement, epsilon: float, *, up: bool = True) -> float:
         """The largest delta of all pairs of neighbors at an epsilon; rounded up, or down."""
         # three roundings and an exponent that is off by as many units as it is large; sums of few terms
-        spare = ((8 + epsilon) * ULP if up else -(8 + epsilon) * ULP) * 2
+        spare = 2 * (8 + epsilon) * (ULP if up else -ULP)
         growth = math.exp(epsilon) * (1 - spare)
         masses, worst = self.tables.weights / float(TOTAL), 0.0
         for moved in range(1, min(self.steps(requirement), len(masses) - 1) + 1):

@@ -28,6 +28,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.family import Goal
 from pbdp.parameters import fraction, non_negative, probability
+from pbdp.planning.limit.closed_form import ROUNDING
 
 if TYPE_CHECKING:
     # of which plans for single numbers need nothing
@@ -227,7 +228,7 @@ def _composed(table: WeightTable, goal: Goal, delta: float) -> tuple[Bounds, str
     if math.isfinite(found.upper):
         return found, COMPOSED
     simple = goal.releases * table_epsilon(table, goal.sensitivity, delta / goal.releases).upper
-    return Bounds(lower=min(found.lower, simple), upper=simple * (1 + 2**-50)), ADDED
+    return Bounds(lower=min(found.lower, simple), upper=simple * (1 + ROUNDING)), ADDED
 
 
 def _epsilon(design: Design, goal: Goal) -> tuple[Bounds, str]:

@@ -284,8 +284,8 @@ class Line:
             # the last cell of answers that are rounded down has two ends
             lowest = max(math.ceil(ends[0]), first or 0)
             highest = min(math.floor(ends[1]), (last or 0) + grid.down)
-        # noise that keeps a confidence of half by itself has a table 62 times as long as the region
-        too_wide = points > LONGEST_TABLE / 64
+        # noise that keeps a confidence of half by itself has a table BITS times as long as the region
+        too_wide = points > LONGEST_TABLE / BITS
         if too_wide or (lowest is not None and highest is not None and lowest > highest):
             return None
         return cls(
@@ -469,8 +469,9 @@ def _as_wide(goal: Goal, laplace: float, gaussian: float) -> Problem:
         return math.exp(-half / laplace) - math.erfc(half / gaussian / math.sqrt(2))
 
     half = -laplace * math.log(1 - goal.confidence)
-    if apart(half) > 0 > apart(half / 64):
-        half /= least_enough(lambda share: apart(half / share), 8.0, most=64)
+    share = least_enough(lambda share: apart(half / share), 2.0, most=BITS)
+    if apart(half) > 0 and math.isfinite(share):
+        half /= share
         goal = replace(goal, confidence=-math.expm1(-half / laplace))
     return Problem(below=round(half), above=round(half), goal=goal)
 

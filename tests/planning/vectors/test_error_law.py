@@ -91,16 +91,15 @@ def _folded(noise: WeightTable) -> tuple[np.ndarray, np.ndarray]:
 def test_rounded_sizes_lose_little_and_never_gain(dimensions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     noise = integer_weights(np.exp(-np.abs(np.arange(-300, 301)) / 30.0) / 61, -300)
     sizes = Sizes(dimensions=dimensions, power=2, most=dimensions * 2400)
+    monkeypatch.setattr(error_law, "CELLS_EACH", error_law.MOST_CELLS)
     truth = sizes.mass(noise)
-    monkeypatch.setattr(error_law, "FEWEST_CELLS", 4000)
-    monkeypatch.setattr(error_law, "CELLS_EACH", 1)
+    monkeypatch.setattr(error_law, "CELLS_EACH", 4000 // math.isqrt(dimensions))
     assert sizes.unit > 1
     assert truth - 0.05 < sizes.mass(noise) <= truth
 
 
 def test_random_tables_never_gain_by_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(error_law, "FEWEST_CELLS", 64)
-    monkeypatch.setattr(error_law, "CELLS_EACH", 1)
+    monkeypatch.setattr(error_law, "CELLS_EACH", 16)
     chance = random.Random(5)
     for _ in range(20):
         noise = table(*[chance.random() ** 4 for _ in range(61)])

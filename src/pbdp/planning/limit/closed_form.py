@@ -57,6 +57,8 @@ from pbdp.root_finding import least_enough
 
 # One unit in the last place of a double.
 ULP = 2.0**-52
+# What a few products or sums of positive doubles are off by; they are moved to the safe side by as much.
+ROUNDING = 2.0**-50
 # Confidence that laws have in reserve for the rounding of their masses: 2^-62 for each value of a table, of
 # which there are 2^25 at most.
 RESERVE = 2.0**-37

@@ -40,6 +40,8 @@ WIDEST, MOST_ODDS = 1e4, 9.0
 TOLERANCE = 1e-2
 # The largest reserve that is advised: what is left of delta is for the losses.
 MOST_RESERVE = 0.5
+# Confidences that are advised.
+TENTHS = tuple(tenths / 10 for tenths in range(9, 4, -1))
 # How many of the easiest requests are tried before it is said that none would fit.
 _ENDS = 3
 
@@ -238,7 +240,7 @@ def _easier(fits: Callable[[Requirement], bool], asked: Requirement) -> list[str
     wider = _first_fit(fits, [replace(asked, region=region) for region in regions if region is not None])
     lower = _first_fit(
         fits,
-        [replace(asked, confidence=less) for less in (0.9, 0.8, 0.7, 0.6, 0.5) if less < asked.confidence],
+        [replace(asked, confidence=less) for less in TENTHS if less < asked.confidence],
     )
     words = [] if wider is None else [f"one {wider.region.describe()} would fit"]
     if lower is not None:

@@ -32,6 +32,7 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.parameters import fraction, non_negative, positive, whole
 from pbdp.planning.certificate import ProvenDesign
+from pbdp.planning.limit.closed_form import ROUNDING
 from pbdp.planning.plan import Plan
 
 # Certified figures are left out: two machines may differ in their last digits (see `plan_file`), and they
@@ -259,4 +260,4 @@ def _with_missing(laws: Sequence[LossLaw], missing: Sequence[float]) -> Laws:
     """The laws with what their plans set aside, rounded up."""
     if not any(missing):
         return tuple(laws)
-    return tuple(replace(law, infinite=math.fsum([law.infinite, *missing]) * (1 + 2.0**-50)) for law in laws)
+    return tuple(replace(law, infinite=math.fsum([law.infinite, *missing]) * (1 + ROUNDING)) for law in laws)

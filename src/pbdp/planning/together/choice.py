@@ -31,9 +31,8 @@ from pbdp.planning.together.joint import noise_epsilon
 
 # Tilts that are looked at, in units of the one that a first choice has.
 TILTS = 2.0 ** np.arange(-2.0, 2.5, 0.5)
-# Laws of each part that are exchanged for one another, and how often all parts are gone through.
+# Laws of each part that are exchanged for one another.
 MOST_TRIALS = 3
-MOST_ROUNDS = 4
 
 Choice = tuple[int, ...]
 
@@ -159,7 +158,7 @@ class Choosing:
         best = start
         tilts = np.array([self.tilt(start.choice)])
         ranks = [np.argsort(self._moments(row, tilts)[:, 0])[:MOST_TRIALS] for row in self.options]
-        for _ in range(MOST_ROUNDS):
+        while True:
             before = best
             for index, rank in enumerate(ranks):
                 for at in sorted({0, *rank.tolist()}):
@@ -168,5 +167,4 @@ class Choosing:
                     if entry.epsilon < best.epsilon and (self._payable(entry) or not only_payable):
                         best = entry
             if best is before:
-                break
-        return best
+                return best

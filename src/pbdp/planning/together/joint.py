@@ -45,22 +45,20 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import (
     ADDED,
     COMPOSED,
+    WORTH,
     Certificate,
     ProvenDesign,
     noise_delta,
     proven_confidence,
 )
+from pbdp.planning.limit.closed_form import ROUNDING
 from pbdp.planning.plan import Part, Plan, common_delta, number_design
 
-# What a sum of products, and a share of delta, may be off by; both are moved to the safe side by as much.
-_ROUNDING = 2.0**-50
 # How epsilon is found where some noise is accounted for whole vectors.
 WITH_VECTORS = {
     COMPOSED: "convolution of the losses of tables of integer weights, every shift, and of whole vectors",
     ADDED: "sum over tables of integer weights, every shift, and whole vectors, added up over the releases",
 }
-# Bounds of a composition within this ratio are good enough.
-_CLOSE = 1.01
 
 
 def joint_part(name: str, requirement: Requirement, design: AnyDesign) -> Part | None:
@@ -150,12 +148,12 @@ def noise_epsilon(releases: Sequence[tuple[Release, int]], delta: float) -> tupl
     at where the convolution, whose errors are added to delta, leaves much open.
     """
     found = compose(releases).epsilon_at(delta)
-    if found.upper <= found.lower * _CLOSE:
+    if found.upper * (1 - WORTH) <= found.lower:
         return found, COMPOSED
     total = sum(count for _, count in releases)
-    share = delta / total * (1 - _ROUNDING)
+    share = delta / total * (1 - ROUNDING)
     each = [count * compose([(release, 1)]).epsilon_at(share).upper for release, count in releases]
-    simple = math.fsum(each) * (1 + _ROUNDING)
+    simple = math.fsum(each) * (1 + ROUNDING)
     if found.upper <= simple:
         return found, COMPOSED
     return Bounds(lower=min(found.lower, simple), upper=simple), ADDED

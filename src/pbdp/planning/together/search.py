@@ -28,6 +28,7 @@ from pbdp.mechanism.requirement import LARGEST_ORDER, Requirement
 from pbdp.noise.family import known_families
 from pbdp.planning.ask import families_of
 from pbdp.planning.certificate import COMPOSED, Certified, is_payable, noise_delta
+from pbdp.planning.limit.closed_form import ROUNDING
 from pbdp.planning.plan import Part, Plan, common_delta
 from pbdp.planning.planner import certified_laws, designs_for, joint_families, simplest
 from pbdp.planning.request import numbered
@@ -80,7 +81,7 @@ def plan_together(
     counts = [asked.releases * asked.touched for asked in named.values()]
     counts += [row[0].releases for row in fixed]
     # laws hardly depend on delta
-    share = left / len(counts) * (1 - 2.0**-50)
+    share = left / len(counts) * (1 - ROUNDING)
     known = _Known(RESERVE * left / sum(counts))
     rows: list[list[Option]] = []
     for name, asked in named.items():

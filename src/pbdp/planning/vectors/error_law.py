@@ -33,14 +33,14 @@ from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Array
+from pbdp.planning.limit.closed_form import ROUNDING
 
-# Cells of the sums to the root of the number of coordinates, so that rounding costs little, and their ends.
-CELLS_EACH = 1 << 12
-FEWEST_CELLS, MOST_CELLS = 1 << 14, 1 << 17
+# Cells of the sums to the root of the number of coordinates, so that rounding costs little, and their end.
+CELLS_EACH, MOST_CELLS = 1 << 12, 1 << 17
 # h, in logarithms.
 LOG_DOUBT = 28.0
-# Cells of the estimate that scales are searched with, and dimensions from which sums are nearly normal.
-ESTIMATE_CELLS, MANY = 1 << 12, 64
+# Dimensions from which sums are nearly normal, for estimates.
+MANY = 64
 # Rounding of a sum of positive terms.
 SUM_ERROR = 2.0**-40
 # Cells times doublings from which one table takes a good part of a second.
@@ -76,7 +76,7 @@ class Sizes:
     @property
     def unit(self) -> int:
         """u, in which sizes are counted."""
-        cells = min(max(FEWEST_CELLS, CELLS_EACH * math.isqrt(self.dimensions)), MOST_CELLS)
+        cells = min(CELLS_EACH * math.isqrt(self.dimensions), MOST_CELLS)
         return max(1, -(-self.most // cells))
 
     @property
@@ -97,7 +97,9 @@ class Sizes:
         noise, weights = np.abs(table.values()), table.weights
         if self.power == 0:
             inside = rounded_down(int(weights[noise <= self.most].sum()))
-            return math.exp(self.dimensions * math.log1p(inside - 1)) * (1 - 2.0**-48) if inside > 0 else 0.0
+            return (
+                math.exp(self.dimensions * math.log1p(inside - 1)) * (1 - 4 * ROUNDING) if inside > 0 else 0.0
+            )
         longest = self.most if self.power == 1 else math.isqrt(self.most)
         near, unit = noise <= longest, self.unit
         sizes, weights = noise[near] ** self.power, weights[near]
@@ -106,15 +108,18 @@ class Sizes:
         if unit > 1:
             mean = float(np.sum((sizes - unit * cells) * (weights / TOTAL)))
             rest = self.dimensions * (mean + unit * SUM_ERROR) + self._lost * (1 + SUM_ERROR)
-            last, doubt = math.floor((self.most - Fraction(rest)) / unit), math.exp(-LOG_DOUBT)
+            last, doubt = (
+                math.floor((self.most - Fraction(rest)) / unit),
+                math.exp(-LOG_DOUBT) * (1 + ROUNDING),
+            )
         if last < 0:
             return 0.0
         kept = cells <= last
         # whole weights add up to at most 2^62, so their sums are exact
         sums = np.zeros(last + 1, dtype=np.int64)
         np.add.at(sums, cells[kept], weights[kept])
-        masses, error = _power(sums / float(TOTAL), 2.0**-51, self.dimensions)
-        return max((float(np.sum(masses)) * (1 - SUM_ERROR) - error - 1.01 * doubt) * (1 - 2.0**-50), 0.0)
+        masses, error = _power(sums / float(TOTAL), ROUNDING, self.dimensions)
+        return max((float(np.sum(masses)) * (1 - SUM_ERROR) - error - doubt) * (1 - ROUNDING), 0.0)
 
     @property
     def _lost(self) -> float:
@@ -127,7 +132,7 @@ class Sizes:
             return float(np.sum(masses[noise <= self.most])) ** self.dimensions
         if self.dimensions > MANY:
             return self._nearly_normal(noise**self.power, masses)
-        unit = max(1.0, self.most / ESTIMATE_CELLS)
+        unit = max(1.0, self.most / CELLS_EACH)
         cells = np.rint(noise**self.power / unit).astype(np.int64)
         last = math.floor(self.most / unit)
         kept = cells <= last

@@ -23,12 +23,10 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import Problem, Shape, Shapes
 from pbdp.planning.candidates import shapes_for
 from pbdp.planning.certificate import TIE, confidence_of_sum, goal_on
-from pbdp.planning.scales import STEEPEST, distance_to_tail, estimated_loss
+from pbdp.planning.scales import STEEPEST, best_shape, distance_to_tail, estimated_loss
 from pbdp.planning.vectors.error_law import Sizes
 from pbdp.root_finding import CLOSEST, least_enough
 
-# Values between the best parameters of a family that are looked at.
-SHAPE_ROUNDS = 2
 # How close to the confidence the widest scale comes, in log-odds.
 CLOSE = 1e-5
 # Other families that need up to so many times the least epsilon are shown too.
@@ -102,7 +100,7 @@ class _Law:
             proven = confidence_of_sum(requirement, at(steepness))
             return log_odds(requirement.confidence) - log_odds(proven)
 
-        found = least_enough(short, self.steepness, close=CLOSEST, beside=1.001, most=STEEPEST, spare=CLOSE)
+        found = least_enough(short, self.steepness, close=CLOSEST, most=STEEPEST, spare=CLOSE)
         return at(found) if math.isfinite(found) else None
 
 
@@ -113,26 +111,16 @@ def log_odds(probability: float) -> float:
 
 
 def _best(shapes: Shapes, problem: Problem, sizes: Sizes, confidence: float) -> _Law:
-    """The shape of least estimated loss; values between the parameters are tried too."""
-    tried = {
-        parameter: _estimated(shapes.shape(parameter), problem, sizes, confidence)
-        for parameter in shapes.parameters
-    }
-    for _ in range(SHAPE_ROUNDS if len(tried) > 1 else 0):
-        known = sorted(tried)
-        at = known.index(min(tried, key=lambda parameter: tried[parameter].loss))
-        for neighbor in (known[max(at - 1, 0)], known[min(at + 1, len(known) - 1)]):
-            if neighbor != known[at]:
-                middle = (known[at] + neighbor) / 2
-                tried[middle] = _estimated(shapes.shape(middle), problem, sizes, confidence)
-    return min(tried.values(), key=lambda law: law.loss)
+    """The shape of least estimated loss."""
 
+    def scale_of(shape: Shape, problem: Problem) -> float:
+        return 1 / estimated_steepness(shape, problem, sizes, confidence)
 
-def _estimated(shape: Shape, problem: Problem, sizes: Sizes, confidence: float) -> _Law:
-    steepness = estimated_steepness(shape, problem, sizes, confidence)
-    found = math.isfinite(steepness)
-    loss = float(estimated_loss(shape, problem, np.array([1 / steepness]))[0]) if found else math.inf
-    return _Law(shape=shape, loss=loss, steepness=steepness)
+    shape, scale = best_shape(shapes, problem, scale_of)
+    if scale == 0:
+        return _Law(shape=shape, loss=math.inf, steepness=math.inf)
+    loss = float(estimated_loss(shape, problem, np.array([scale]))[0])
+    return _Law(shape=shape, loss=loss, steepness=1 / scale)
 
 
 def estimated_steepness(shape: Shape, problem: Problem, sizes: Sizes, confidence: float) -> float:

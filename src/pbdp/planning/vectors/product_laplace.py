@@ -37,6 +37,7 @@ from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.symmetric_lattice import scale_in_steps
 from pbdp.planning.candidates import shapes_for
 from pbdp.planning.certificate import Certificate, ProvenDesign
+from pbdp.planning.limit.closed_form import ROUNDING
 from pbdp.planning.scales import STEEPEST
 from pbdp.planning.vectors.error_law import Sizes
 from pbdp.planning.vectors.independent import (
@@ -53,7 +54,7 @@ FINE_ENOUGH = 1e-3
 # No table is longer on either side, so that the confidence takes a second at most.
 LARGEST_REACH = 1 << 18
 # The ideal masses in the extended type are exact to this: the exponent is 44 at most.
-MASS_ERROR = max(2.0**-50, 128 * float(np.finfo(np.longdouble).eps))
+MASS_ERROR = max(ROUNDING, 128 * float(np.finfo(np.longdouble).eps))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +117,7 @@ class ProductLaplace(ProvenDesign):
     def _loss(self, requirement: Requirement) -> tuple[float, float]:
         """An epsilon, and the delta that it has because of the tables."""
         moved = sensitivity_in_steps(requirement, self.grid)
-        epsilon = moved / self.scale_in_steps * (1 + 2.0**-51)
+        epsilon = moved / self.scale_in_steps * (1 + ROUNDING)
         error = min(requirement.touched, moved) * self.table_error
         return epsilon, (1 + math.exp(min(epsilon, 700.0))) * error * (1 + 1e-12)
 
@@ -188,7 +189,7 @@ def product_designs(requirement: Requirement) -> list[ProductLaplace]:
     start = estimated_steepness(shapes.shape(0.0), problem, sizes, requirement.confidence)
     if math.isinf(start):
         return []
-    found = least_enough(short, start, close=CLOSEST, beside=1.001, most=STEEPEST, spare=CLOSE)
+    found = least_enough(short, start, close=CLOSEST, most=STEEPEST, spare=CLOSE)
     return [ProductLaplace(scale_in_steps=1 / found, grid=grid)] if math.isfinite(found) else []
 
 
