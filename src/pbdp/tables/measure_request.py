@@ -48,6 +48,8 @@ class MeasureRequest(Request):
     kind: ClassVar[str]
     title: ClassVar[str]
     leading: ClassVar[Sequence[str]] = ("within",)
+    # whether a flag of the command line asks for it
+    flag: ClassVar[bool] = True
     name: str
 
     def named(self, usual: str) -> None:
@@ -393,6 +395,7 @@ class BoundsRequest(MeasureRequest):
     kind: ClassVar[str] = "bounds"
     title: ClassVar[str] = "Bounds"
     leading: ClassVar[Sequence[str]] = ("column", "people")
+    flag: ClassVar[bool] = False  # `pbdp bounds` does
 
     column: str = setting(COLUMN, "the column whose values are to be bounded")
     people: int = setting(WHOLE, "how many people a group needs for the promise to hold")

@@ -62,6 +62,27 @@ class Query(QueryRequest):
     margins: Margins | None = field(init=False)
     aggregation: BoundedAggregation = field(init=False)
 
+    @classmethod
+    def sql(cls, text: str, *, keys: object = None, **settings: object) -> Query:
+        """The query that a SELECT says, with what SQL does not say (see `select_statement`).
+
+            Query.sql(
+                "SELECT city, COUNT(*) AS visits, AVG(spend) AS spend FROM visits GROUP BY city",
+                unit="user_id", keys={"city": ["Paris", "Rome"]}, groups_per_person=3, rows_per_group=5,
+                within={"visits": 50, "spend": 2}, at_least={"spend": 1000}, bounds={"spend": (0, 200)},
+                delta=1e-6,
+            )
+
+        `keys` are those of the columns after GROUP BY, `within` and `at_least` belong to measures, `bounds`
+        and the `step` of medians and quantiles to columns. All other `settings` are those of a query.
+        """
+        from pbdp.tables.select_statement import query_settings
+
+        by_column = keys if isinstance(keys, Mapping) else None
+        if by_column is None and keys is not None:
+            settings["keys"] = keys
+        return cls(**query_settings(cls, {**settings, "sql": text, "by": by_column}))
+
     def agree(self) -> None:
         """Refuse settings that do not go with each other, and find what follows from them."""
         self._check_unit()

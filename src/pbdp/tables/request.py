@@ -7,13 +7,25 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pbdp.errors import InputError, did_you_mean, shown
-from pbdp.kinds import EPSILON, FLAG, PROMISED, TEXT, WHOLE, Kind, number_typed, share, share_typed
+from pbdp.kinds import (
+    EPSILON,
+    FLAG,
+    POSITIVE,
+    PROMISED,
+    TEXT,
+    WHOLE,
+    Kind,
+    number_typed,
+    pair,
+    share,
+    share_typed,
+)
 from pbdp.mechanism.neighbors import RELATION, RELATIONS, Neighbors
 from pbdp.parameters import plain, positive, probability
 from pbdp.planning.request import WIDTH, Within
@@ -26,6 +38,7 @@ if TYPE_CHECKING:
 
 PEOPLE, GROUPS, NUMBERS = "whose data", "which groups", "which numbers"
 PRIVACY = "how private, how sure"
+SELECT = "or in SQL: groups, condition and numbers in one SELECT"
 # A table of more rows than this has to say so.
 USUAL_ROWS = 1 << 36
 # The unit is never assumed: a mistake there breaks the guarantee.
@@ -300,6 +313,35 @@ MEASURE_WIDTH = Kind(
 )
 NAME = Kind(check=_name, schema={"type": "string"})
 SHARE = share()
+_BOUNDS = pair()
+
+
+def _by_name(check: Callable[[str, Any], Any], read: Callable[[str, str], Any]) -> Kind:
+    """Values by the names of measures or columns; typed as NAME=VALUE."""
+
+    def checked(what: str, value: object) -> dict[str, Any]:
+        if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+            raise InputError(what, "values by name", shown(value))
+        return {name: check(f"{what} of {name}", own) for name, own in value.items()}
+
+    def typed(what: str, texts: Any) -> dict[str, Any]:
+        split = [text.partition("=") for text in texts]
+        if wrong := [
+            text for text, (name, equals, _) in zip(texts, split, strict=True) if not (name and equals)
+        ]:
+            raise InputError(what, "NAME=VALUE", shown(wrong[0]))
+        return {name: read(f"{what} of {name}", value) for name, _, value in split}
+
+    return Kind(check=checked, read=typed, schema={"type": "object"}, form="by name", takes="several")
+
+
+def _sql_typed(name: str, text: str) -> str:
+    from pbdp.json_records import content_of
+
+    try:
+        return content_of(name, text).decode()
+    except UnicodeDecodeError:
+        raise InputError(name, "a text file in UTF-8", text) from None
 
 
 # ------------------------------------------------------------------------------------------ the query
@@ -467,4 +509,45 @@ class QueryRequest(Request):
         default=None,
         group=PRIVACY,
         metavar="EPS",
+    )
+
+
+@request("Query.sql")
+class SelectRequest(Request):
+    """A query as one SELECT, and what SQL does not say (`select_statement`)."""
+
+    sql: str | None = setting(
+        Kind(check=TEXT.check, read=_sql_typed, schema={"type": "string"}),
+        "one SELECT ... GROUP BY, which says the groups, the condition and the measures",
+        default=None,
+        group=SELECT,
+        metavar="FILE",
+    )
+    within: Mapping[str, Any] | None = setting(
+        _by_name(lambda _, width: width, _width_typed),
+        "how near a measure of the SELECT must be: visits=50, or typical=1%",
+        default=None,
+        group=SELECT,
+        metavar="MEASURE=WIDTH",
+    )
+    at_least: Mapping[str, int] | None = setting(
+        _by_name(WHOLE.check, number_typed),
+        "the rows of a group from which on that holds: spend=1000",
+        default=None,
+        group=SELECT,
+        metavar="MEASURE=ROWS",
+    )
+    bounds: Mapping[str, tuple[float, float]] | None = setting(
+        _by_name(_BOUNDS.check, _BOUNDS.read),
+        "what a row counts with at the least and the most: spend=0..200",
+        default=None,
+        group=SELECT,
+        metavar="COLUMN=LOW..HIGH",
+    )
+    step: Mapping[str, float] | None = setting(
+        _by_name(POSITIVE.check, number_typed),
+        "what values are rounded to for medians and quantiles: spend=0.5",
+        default=None,
+        group=SELECT,
+        metavar="COLUMN=STEP",
     )

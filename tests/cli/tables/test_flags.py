@@ -107,7 +107,7 @@ def test_repeated_columns_add_keys() -> None:
         ([*FLAGS, "--count", "50", "within=5"], ["given once"]),
         ([*FLAGS, "--count", "name=a", "50"], ["settings of --count"]),
         ([*FLAGS, "--count", "5", "low=1"], ["low=1"]),
-        ([*FLAGS, "--count", "50", "at_least=5"], ["settings of --count", "at_least"]),
+        ([*FLAGS, "--count", "50", "at_least=5"], ["settings of --count", "at-least"]),
         ([*FLAGS, "--count", "lots"], ["within", "'lots'"]),
         ([*FLAGS, "--count", "50%"], ["At an answer of 0"]),
         ([*FLAGS, "--count", "nan"], ["within"]),

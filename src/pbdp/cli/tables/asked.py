@@ -13,6 +13,7 @@ from typing import Any
 from pbdp.errors import InputError, shown
 from pbdp.tables.engines.files import Csv
 from pbdp.tables.query import Query
+from pbdp.tables.select_statement import query_settings, source_of
 from pbdp.tables.table import SourceName
 
 Settings = Mapping[str, Any]
@@ -44,6 +45,10 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = (), kind: 
     if isinstance(given.get("keys"), str):
         path = folder / _home(given["keys"])
         given["keys"], files = str(path), (path,)
+    if "sql" in given:
+        if table is None and data is not None and "://" in data:
+            table = source_of(given["sql"])
+        given = query_settings(kind, given)
     return Asked(
         query=kind.read(given),
         data=None if data is None else _placed(data, folder),

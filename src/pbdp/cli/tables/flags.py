@@ -15,7 +15,7 @@ from pbdp.cli.requests import add_options, option_of
 from pbdp.errors import InputError, shown
 from pbdp.settings import Request
 from pbdp.tables.measure_request import MEASURES
-from pbdp.tables.request import NUMBERS, QueryRequest, settings_typed
+from pbdp.tables.request import NUMBERS, QueryRequest, SelectRequest, settings_typed
 
 _THEN = "Settings such as name=x follow."
 _NAMED = re.compile(r"[a-z_]+=")
@@ -33,7 +33,10 @@ class _Measure(argparse.Action):
 def add_flags(parser: argparse.ArgumentParser, kind: type[Request] = QueryRequest) -> None:
     """Declare what a query file could say too."""
     groups = add_options(kind, parser)
+    add_options(SelectRequest, parser, groups=groups)
     for name, measure in MEASURES.items():
+        if not measure.flag:
+            continue
         words = (measure.__doc__ or "").partition("\n")[0]
         groups[NUMBERS].add_argument(
             f"--{name}",
@@ -81,7 +84,8 @@ def options_given(options: argparse.Namespace, kind: type[Request] = QueryReques
 
 def flags_given(options: argparse.Namespace) -> list[str]:
     """The options that ask for something, but for the last day, which changes from one time to the next."""
-    names = [option_of(name) for name in options_given(options) if name != "through"]
+    given = {**options_given(options), **options_given(options, SelectRequest)}
+    names = [option_of(name) for name in given if name != "through"]
     kinds = dict.fromkeys(f"--{kind}" for kind, _ in options.measures or ())
     return [*names, *kinds, *(["--csv"] if options.csv else [])]
 
@@ -89,9 +93,12 @@ def flags_given(options: argparse.Namespace) -> list[str]:
 def settings_of(options: argparse.Namespace, kind: type[Request] = QueryRequest) -> dict[str, Any]:
     """The settings of the flags, as `asked_of` takes them."""
     settings = kind.typed(options_given(options, kind))
+    settings |= SelectRequest.typed(options_given(options, SelectRequest))
     if options.csv is not None:
         settings["csv"] = csv_of(options.csv)
     if not options.measures:
+        if "sql" in settings:
+            return settings
         raise InputError("measures", "at least one", "none", "Such as --count 50.")
     settings["measures"] = [_measure(kind, words) for kind, words in options.measures]
     return settings

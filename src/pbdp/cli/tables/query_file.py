@@ -29,7 +29,7 @@ from pbdp.cli.files import toml_in
 from pbdp.errors import InputError, did_you_mean
 from pbdp.settings import Request
 from pbdp.tables.measure_request import kind_names
-from pbdp.tables.request import QueryRequest
+from pbdp.tables.request import QueryRequest, SelectRequest
 
 ENDING = ".toml"
 # Said beside the query.
@@ -43,7 +43,10 @@ def settings_in(path: Path) -> dict[str, Any]:
 
 def settings_from(given: Mapping[str, Any], kind: type[Request] = QueryRequest) -> dict[str, Any]:
     """The same of what was read from such a file."""
-    known = (*DATA, *(name for name, own in kind.settings().items() if own.option))
+    known = (
+        *DATA,
+        *(name for of in (kind, SelectRequest) for name, own in of.settings().items() if own.option),
+    )
     # a measure may be called like a setting
     measures = {
         name: value

@@ -1,4 +1,4 @@
-"""SQL expressions to typed trees: sqlglot parses, and every part of what it parsed is consumed or refused.
+"""SQL expressions to typed trees: every part of what was parsed (`parsing`) is consumed or refused.
 
     spend > 0 and city <> 'Test'            comparison, and or not, in (...), between, like, is null
     (fare + tip) / distance                 + - * /, mod, and round floor ceil abs ln least greatest
@@ -18,18 +18,15 @@ from __future__ import annotations
 
 import datetime
 import re
-import sys
-import threading
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from pbdp.errors import InputError, MissingPackageError
+from pbdp.errors import InputError
+from pbdp.tables.expressions.parsing import CHAINED, check_all_is_read, name_of, parsed, shown_text
 from pbdp.tables.expressions.tree import (
     DATE_PARTS,
     LARGEST,
-    MOST_LEVELS,
     PERIODS,
     SMALLEST,
     Call,
@@ -42,20 +39,11 @@ from pbdp.tables.expressions.tree import (
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Node
 
-_LONGEST_TEXT = 20_000
-# sqlglot takes about 17 calls of Python for a level of parentheses, case or functions.
-_CALLS = 40 * MOST_LEVELS
-_limit = threading.Lock()
-
 _SIGNS = {
     "And": "and", "Or": "or", "DPipe": "||",
     "Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "mod",
     "EQ": "=", "NEQ": "<>", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">=",
 }  # fmt: skip
-# Words that are no names of columns, nor of functions.
-_WORDS = ("and", "or", "not", "in", "between", "like", "escape", "is", "case", "when", "then", "else", "end",
-          "from")  # fmt: skip
-_CHAINED = ("And", "Or")  # as many as there are are one level
 _ARITHMETIC = ("+", "-", "*", "/", "mod")
 # Functions of one argument.
 _NUMBERS = {"Abs": "abs", "Floor": "floor", "Ceil": "ceil", "Round": "round", "Ln": "ln"}
@@ -84,99 +72,10 @@ def expression_of(
     what: str, text: object, derived: Mapping[str, Expression] | None = None, wanted: Type | None = None
 ) -> Expression:
     """The expression that a text says; `derived` are columns that it may use, `wanted` what it must be."""
-    if not isinstance(text, str) or not text.strip() or "\0" in text:
-        raise InputError(what, "an SQL expression such as spend > 0", _shown(text))
-    size = len(text.encode(errors="surrogateescape"))
-    if size > _LONGEST_TEXT:
-        raise InputError(what, f"at most {_LONGEST_TEXT:,} bytes", f"{size:,}", "Use derived columns.")
-    tokens, tree = _parsed(what, text)
-    made = _Typing(what, text, derived or {}).typed(tree, wanted)
-    _check_all_is_read(what, tokens, tree)
+    tokens, tree = parsed(what, text)
+    made = Typing(what, str(text), derived or {}).typed(tree, wanted)
+    check_all_is_read(what, tokens, tree)
     return made
-
-
-def _shown(text: object) -> str:
-    shown = ascii(text)
-    return shown if len(shown) <= 80 else f"{shown[:77]}..."
-
-
-def _parsed(what: str, text: str) -> tuple[list[Any], Node]:
-    """The tokens and the tree of sqlglot, of a text that its parser can take."""
-    try:
-        from sqlglot import Tokenizer, errors, exp
-        from sqlglot.parser import Parser
-    except ImportError:
-        raise MissingPackageError("Reading expressions", "sqlglot", "'pbdp[tables]'") from None
-
-    remedy = "Such as spend > 0 and city <> 'Test'; names with spaces stand in \"double quotes\"."
-    try:
-        tokens = Tokenizer().tokenize(text)
-        _check_tokens(what, tokens)
-        with _limit:
-            usual = sys.getrecursionlimit()
-            sys.setrecursionlimit(usual + _CALLS)
-            try:
-                found = Parser().parse_into(exp.Condition, tokens, text)
-            finally:
-                sys.setrecursionlimit(usual)
-    except errors.ParseError as error:
-        first: dict[str, Any] = error.errors[0] if error.errors else {}
-        place = f" at {first['highlight']!a}" if first.get("highlight") else ""
-        fault = str(first.get("description") or "no expression").split("\n")[0].rstrip(".")
-        raise InputError(what, "an SQL expression", f"{_shown(text)} ({fault}{place})", remedy) from None
-    except errors.TokenError:
-        raise InputError(what, "with quotes that end", _shown(text), remedy) from None
-    if len(found) != 1 or found[0] is None:
-        raise InputError(what, "one SQL expression", _shown(text), remedy)
-    _check_levels(what, found[0])
-    return tokens, found[0]
-
-
-def _check_all_is_read(what: str, tokens: Sequence[Any], tree: Node) -> None:
-    """Refuse what the parser left out: the 3 of mod(a, 2, 3) and the `all` of abs(all a) are in no tree."""
-    said: Counter[str] = Counter()
-    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
-        kind, text = token.token_type.name, token.text.lower()
-        follows = None if after is None else after.token_type.name
-        is_value = kind in ("STRING", "NUMBER", "IDENTIFIER")
-        is_word = any(map(str.isalnum, text)) and text not in _WORDS and follows != "L_PAREN"
-        if is_value or (is_word and (text, follows) != ("date", "STRING")):
-            said["0." * (before is not None and before.token_type.name == "DOT") + text] += 1
-    read = Counter(
-        {"Null": "null"}.get(type(node).__name__) or str(node.this).lower()
-        for node in tree.walk()
-        if type(node).__name__ in ("Literal", "Identifier", "Var", "Null", "Boolean")
-    )
-    if lost := list(said - read):
-        raise InputError(what, "made of what expressions have", _shown(lost[0]), "One of its parts is not.")
-
-
-def _check_levels(what: str, tree: Node) -> None:
-    """Refuse chains such as a + b + c + ..., each of whose signs is a level, where they are too long."""
-    below: list[tuple[Node, int]] = [(tree, 1)]
-    while below:
-        node, level = below.pop()
-        if level > MOST_LEVELS:
-            raise InputError(what, f"nested at most {MOST_LEVELS} levels deep", "more")
-        own = type(node).__name__
-        chained = own in _CHAINED
-        below += [
-            (part, level + (not chained or type(part).__name__ != own)) for part in node.iter_expressions()
-        ]
-
-
-def _check_tokens(what: str, tokens: Iterable[Any]) -> None:
-    """Refuse what the parser would leave out, and what its stack would not hold."""
-    levels = deepest = prefixes = 0
-    for token in tokens:
-        kind = token.token_type.name
-        if token.comments or kind in ("SEMICOLON", "L_BRACE", "HINT"):
-            raise InputError(what, "an SQL expression", "a comment" if token.comments else token.text)
-        prefixes = prefixes + 1 if kind in ("NOT", "DASH", "PLUS", "TILDE") else 0
-        levels += (kind in ("L_PAREN", "L_BRACKET", "CASE")) - (kind in ("R_PAREN", "R_BRACKET", "END"))
-        deepest = max(deepest, levels + prefixes)
-    if deepest > MOST_LEVELS:
-        raise InputError(what, f"nested at most {MOST_LEVELS} levels deep", "more")
 
 
 class _Read(NamedTuple):
@@ -187,7 +86,7 @@ class _Read(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Typing:
+class Typing:
     """Types from the inside where they are known, and from the outside where they are wanted."""
 
     what: str
@@ -203,7 +102,7 @@ class _Typing:
             f"There are comparisons, and, or, not, in, between, like, is null, case, + - * / ||, "
             f"and the functions {', '.join(functions)}."
         )
-        return self.fault("made of what expressions have", _shown(_named(node)), remedy)
+        return self.fault("made of what expressions have", shown_text(name_of(node)), remedy)
 
     def held(self, node: Node, *wanted: str) -> list[Any]:
         """Its parts by their names; a node that holds anything else is refused."""
@@ -215,7 +114,7 @@ class _Typing:
     def read(self, node: Any) -> _Read | Constant | str:  # noqa: PLR0911, PLR0912  # one for each kind of node
         """One node: a constant, the name of a column, or an operation with its parts."""
         name = type(node).__name__
-        if name in _CHAINED:
+        if name in CHAINED:
             return _Read(_SIGNS[name], tuple(self.chained(node)))
         if name in _SIGNS:
             return _Read(_SIGNS[name], tuple(self.held(node, "this", "expression")))
@@ -309,7 +208,7 @@ class _Typing:
                 raise ValueError
             return Constant(type="date", value=datetime.date.fromisoformat(text))
         except ValueError:
-            raise self.fault("dates such as date '2024-12-31'", _shown(text)) from None
+            raise self.fault("dates such as date '2024-12-31'", shown_text(text)) from None
 
     def negative(self, node: Any) -> Constant | _Read:
         made = self.read(node)
@@ -327,7 +226,7 @@ class _Typing:
                 raise self.refused(node)
             escape = found.value if isinstance(found, Constant) else None
             if not isinstance(escape, str) or len(escape) != 1:
-                raise self.fault("one character after escape", _shown(str(escape)))
+                raise self.fault("one character after escape", shown_text(str(escape)))
         if type(node).__name__ != "Like":
             raise self.refused(node)
         this, given, negated = self.held(node, "this", "expression", "negate")
@@ -339,7 +238,7 @@ class _Typing:
             escaped = next(marks, "") if mark == escape else None
             if escaped is not None and escaped not in ("%", "_", escape):
                 rule = f"%, _ or {escape} after {escape}, which escapes"
-                raise self.fault(rule, _shown(pattern.value))
+                raise self.fault(rule, shown_text(pattern.value))
             written = mark if escaped is None else escaped
             made += f"!{written}" if written == "!" or (escaped and escaped in "%_") else written
         found = _Read("like", (this, Constant(type="text", value=made)))
@@ -360,12 +259,12 @@ class _Typing:
             remedy = (
                 "Weeks begin on Mondays: isodow is 1 for them." if "dow" in part or "weekday" in part else ""
             )
-            raise self.fault(f"{', '.join(DATE_PARTS)} in extract", _shown(part), remedy)
+            raise self.fault(f"{', '.join(DATE_PARTS)} in extract", shown_text(part), remedy)
         return _Read(part, (node,))
 
     def period(self, period: str, node: Any) -> _Read:
         if period not in PERIODS:
-            raise self.fault(f"{', '.join(PERIODS)} in date_trunc", _shown(period))
+            raise self.fault(f"{', '.join(PERIODS)} in date_trunc", shown_text(period))
         return _Read(f"to {period}", (node,))
 
     def called(self, name: str, parts: tuple[Any, ...]) -> _Read:
@@ -505,12 +404,7 @@ def _values(op: str, parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _word(node: Any) -> str:
     """A word such as month, quoted or not."""
-    return str(node.name).lower() if type(node).__name__ in ("Var", "Literal") else f"{_named(node)}(...)"
-
-
-def _named(node: Any) -> str:
-    """What a part of the parsed tree is called."""
-    return node if isinstance(node, str) else str(getattr(node, "key", type(node).__name__))
+    return str(node.name).lower() if type(node).__name__ in ("Var", "Literal") else f"{name_of(node)}(...)"
 
 
 def bin_of(number: Expression, edges: Sequence[float]) -> Call:
