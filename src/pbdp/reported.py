@@ -21,6 +21,9 @@ class Reported:
         """What it says: a line, what that means for one person, and what to be warned of."""
         return str(_report().text_of(self))
 
+    def __str__(self) -> str:
+        return self.describe()
+
     def _repr_html_(self) -> str:
         return str(_report().card_of(self))
 

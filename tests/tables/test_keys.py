@@ -179,12 +179,12 @@ def test_a_table_of_keys_is_lists_by_column() -> None:
 def test_every_plan_says_what_is_assumed_of_keys() -> None:
     public = asked(by={"city": ["Rome"]})
     assert public.keys_assumed == "Keys: assumed public."
-    assert public.plan().describe().endswith("Keys: assumed public.")
+    assert "\nPUBLIC KEYS: the listed groups count as public" in public.plan().describe()
     selected = asked(by={"city": None, "month": [1, 2]}, select=Selection(people=100))
     assert selected.keys_assumed == (
         "Keys: selected from the data with noise. Listed keys of single columns: assumed public."
     )
-    assert "Keys" not in asked(by={}).plan().describe()
+    assert "PUBLIC KEYS" not in asked(by={}).plan().describe()
 
 
 @pytest.mark.parametrize(

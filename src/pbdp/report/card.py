@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from pbdp.report.statement import Statement
-from pbdp.report.text import filled, warning_text
+from pbdp.report.text import filled, rows_text, warning_text
 
 _BOX = (
     "border:1px solid #ccd3d9;border-radius:6px;padding:10px 14px;max-width:900px;"
@@ -22,5 +22,8 @@ def as_card(said: Statement, pictures: Sequence[str] = ()) -> str:
         f"<div role='note' style='color:#8a3a00'>{escape(warning_text(warning, said))}</div>"
         for warning in said.warnings
     )
+    listed = "".join(
+        f"<pre style='margin:6px 0'>{escape(rows_text(rows))}</pre>" for rows in said.rows if not pictures
+    )
     drawn = "".join(f"<div style='display:inline-block;vertical-align:top'>{each}</div>" for each in pictures)
-    return f"<div style='{_BOX}'>{head}{told}{warned}{drawn}</div>"
+    return f"<div style='{_BOX}'>{head}{told}{warned}{listed}{drawn}</div>"

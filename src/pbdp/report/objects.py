@@ -25,11 +25,9 @@ _DRAWN = {
     "Estimate": ("local_figure", "draw_estimates"),
     "LocalPlan": ("local_figure", "draw_comparison"),
 }
-_SMALL = {"Plan": "plan_pictures"}
+_SMALL = {"Plan": "plan_pictures", "ReleasedTable": "table_pictures", "TablePlan": ""}
 _CARDS = {
     "BoostedMechanism": "boosted_card",
-    "TablePlan": "table_plan_card",
-    "ReleasedTable": "table_card",
     "Budget": "budget_card",
     "ChoicePlan": "choice_card",
     "ComparisonPlan": "comparison_card",
@@ -48,7 +46,7 @@ def card_of(thing: object) -> str:
     """A box with its sentences and a small picture, for notebooks."""
     name = type(thing).__name__
     if name in _SMALL:
-        return as_card(statement(thing), _found("cards", _SMALL[name])(thing))
+        return as_card(statement(thing), _found("cards", _SMALL[name])(thing) if _SMALL[name] else ())
     return str(_found("cards", _CARDS[name])(thing))
 
 

@@ -15,7 +15,7 @@ from pbdp.noise.kernel import Array
 from pbdp.report.plans import RISK, loss_facts, risk_facts
 from pbdp.report.record import warning_records
 from pbdp.report.statement import Fact, Statement, literal, statement
-from pbdp.report.warnings import NO_LEDGER, insecure
+from pbdp.report.warnings import NAN_COUNTS, NO_LEDGER, insecure
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget, Paid
@@ -222,7 +222,12 @@ def release_statement(made: Publication, **_: bool) -> Statement:
             Fact(name="releases", value=plan.package),
             Fact(name="taken", value=made.taken),
         ),
-        warnings=uncounted if seed is None else (insecure(seed), *uncounted),
+        warnings=(
+            *([] if seed is None else [insecure(seed)]),
+            *uncounted,
+            # said of every column, as saying it of some would tell what is in them
+            *([] if made.alone else [NAN_COUNTS]),
+        ),
     )
 
 

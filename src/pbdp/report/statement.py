@@ -102,6 +102,8 @@ class Statement:
 _MAKERS = {
     "pbdp.planning.plan.Plan": "plans",
     "pbdp.report.releases.Publication": "releases",
+    "pbdp.tables.plan.TablePlan": "tables",
+    "pbdp.tables.table.ReleasedTable": "tables",
     "pbdp.verification.Verified": "verifications",
 }
 

@@ -25,9 +25,7 @@ _LABEL = 12
 
 def as_text(said: Statement, *, explain: bool = False) -> str:
     """The headline, its sentences, rows and warnings; with details, facts and reasons too."""
-    lines = [paragraph(filled(sentence, said)) for sentence in (said.headline, *said.sentences)]
-    lines += [paragraph(warning_text(warning, said)) for warning in said.warnings]
-    blocks = ["\n".join(lines)]
+    blocks = ["\n".join(map(paragraph, lines_of(said)))]
     if explain:
         blocks.append(facts((fact.label, shown(fact)) for fact in said.facts if fact.label))
     blocks += [rows_text(rows) for rows in said.rows if explain or not rows.detail]
@@ -35,6 +33,12 @@ def as_text(said: Statement, *, explain: bool = False) -> str:
         reasons = (bullet(filled(reason, said)) for reason in said.reasons)
         blocks.append("\n".join(["Why:", *reasons]))
     return "\n\n".join(block for block in blocks if block)
+
+
+def lines_of(said: Statement) -> list[str]:
+    """The headline, the sentences and the warnings, each a line of any length."""
+    sentences = [filled(sentence, said) for sentence in (said.headline, *said.sentences)]
+    return sentences + [warning_text(warning, said) for warning in said.warnings]
 
 
 def filled(template: str, said: Statement | None = None) -> str:

@@ -17,6 +17,11 @@ UNSIGNED = Caution(
     text="whoever can write the file can change it and its checksums.",
     remedy="Sign what you publish: pbdp keys sign FILE --key NAME.",
 )
+NAN_COUNTS = Caution(
+    code="nan_counts",
+    text="an answer that is NaN, or missing in the column, counts as 0; which ones were is not told.",
+    remedy="Check what you release before you release it.",
+)
 
 
 def insecure(seed: int, never: str = "publish") -> Caution:

@@ -15,6 +15,8 @@ from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import UntrustedLedgerError
 from pbdp.ledger.ledger import Ledger
+from pbdp.report.record import warning_records
+from pbdp.report.statement import statement
 from pbdp.report.words.tables import table_notes
 from pbdp.studio.budgets import blocks_in, left_words
 from pbdp.studio.query_form import Base, Form
@@ -86,6 +88,7 @@ def published_view(base: Base, form: Form, given: Mapping[str, Any]) -> Record:
         "spent_text": percent_up(spent),
         "left_text": left_words(spent),
         "notes": notes,
+        "warnings": warning_records(statement(table)),
         "columns": _heads(table),
         "shown": _shown(table),
         "files": _files(table),

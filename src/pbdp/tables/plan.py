@@ -75,11 +75,12 @@ class TablePlan(Reported):
 
     def __repr__(self) -> str:
         return (
-            f"<TablePlan: {self._asked()}; epsilon {rounded_up(self.epsilon)} at delta "
-            f"{delta_text(self.delta)}>"
+            f"<TablePlan: {self.asked}; epsilon {rounded_up(self.epsilon)} at delta {delta_text(self.delta)}>"
         )
 
-    def _asked(self) -> str:
+    @property
+    def asked(self) -> str:
+        """The measures, by what, and of how many groups, in one line."""
         query = self.query
         top = "" if query.listed is None else f"the top {query.listed.groups:,} of "
         groups = f" for {top}{len(query.groups):,} groups" if query.groups is not None else ""
@@ -87,12 +88,6 @@ class TablePlan(Reported):
             groups = f" for {top}those selected"
         by = f" by {', '.join(query.columns)}" if query.columns else ""
         return f"{', '.join(measure.name for measure in query.measures)}{by}{groups}"
-
-    def describe(self) -> str:
-        """What is asked and what the whole table costs, what that means, and what it rests on."""
-        loss = f"epsilon {rounded_up(self.epsilon)} at delta {delta_text(self.delta)} for the whole table"
-        assumed = f"\n{self.query.keys_assumed}" if self.query.by else ""
-        return f"{self._asked()}; {loss}.\n{self.risk_words()}{assumed}"
 
     @property
     def picked(self) -> frozenset[str]:

@@ -130,11 +130,6 @@ class ReleasedTable(Reported):
     def _mark(self) -> str:
         return "" if self.insecure_test_seed is None else "; FROM A TEST SEED, NOT PRIVATE"
 
-    def describe(self) -> str:
-        """What was published, what it cost and what that means, in words."""
-        groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
-        return f"{groups} of {self.plan.describe()}{self._mark}"
-
     @cached_property
     def columns(self) -> Columns:
         """The published columns of the measures; what is withheld is NaN."""

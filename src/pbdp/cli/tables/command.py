@@ -281,7 +281,8 @@ def _released(
 
 def _output(table: ReleasedTable, target: Target, options: argparse.Namespace) -> str | bytes:
     """One object, one line on the files, a table to look at, or the file itself."""
-    from pbdp.report.words.tables import SHOWN, table_facts, table_words
+    from pbdp.report.tables import SHOWN
+    from pbdp.report.words.tables import table_facts, table_words
 
     if options.json:
         return json_text("released-table", table_facts(table, options.output, options.manifest))

@@ -9,6 +9,7 @@ from html import escape
 from pbdp import __version__
 from pbdp.report.certificates.checker import data_text
 from pbdp.report.certificates.statement import Statement
+from pbdp.report.text import warning_text
 
 STYLE = """
 @page { size: A4; margin: 11mm 14mm; }
@@ -32,6 +33,7 @@ code, pre { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-si
 pre { font-size: .68em; line-height: 1.16; margin: .8mm 0 0; padding: 1mm 2mm; background: #f3f5f7;
       border: .2mm solid #ccd3d9; white-space: pre-wrap; overflow-wrap: anywhere; }
 .warning { border: .6mm solid #b00; color: #b00; padding: 2mm; font-weight: bold; margin: 2mm 0; }
+.caution { border-left: 1mm solid #b06000; padding-left: 2mm; margin: 1mm 0; }
 @media print { body { margin: 0; max-width: none; } }
 """
 
@@ -76,6 +78,7 @@ def certificate_page(statement: Statement, *, publisher: str | None = None, sour
             f'<body><h1>Privacy certificate</h1><p class="of">{title}, made on {escape(day)} with pbdp '
             f"{escape(__version__)}</p>",
             warning,
+            *(f'<p class="caution">{escape(warning_text(one))}</p>' for one in said.cautions),
             *sections,
             f"{data}</body></html>\n",
         ]
@@ -84,7 +87,8 @@ def certificate_page(statement: Statement, *, publisher: str | None = None, sour
 
 def _size(said: Statement) -> float:
     """The size of letters with which the page fits on one sheet, by an estimate of its lines."""
-    texts = [*said.claims, *said.conditions, *(words for _, words in said.numbers)]
+    texts = [*map(warning_text, said.cautions), *said.claims, *said.conditions]
+    texts += [words for _, words in said.numbers]
     lines = sum(-(-len(text) // WIDE) for text in texts) + len(said.source)
     return SIZE * min(1.0, LINES / (23 + lines + 0.62 * said.lines.count("\n")))
 

@@ -26,6 +26,9 @@ from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import fingerprint
 from pbdp.report.certificates.checker import LEDGER, lines_for
 from pbdp.report.certificates.release_file import ReleaseFile
+from pbdp.report.statement import Caution
+from pbdp.report.tables import manifest_warnings
+from pbdp.report.warnings import NO_LEDGER
 from pbdp.tables.manifest import bounds_in_words
 from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.plan import SELECTION, TablePlan
@@ -62,6 +65,7 @@ class Statement:
     run_on: str = "certificate.html"
     run_note: str = "this page"
     warning: str = ""
+    cautions: Sequence[Caution] = ()
     remark: str = NO_TABLE
 
 
@@ -104,6 +108,7 @@ def of_release(release: ReleaseFile, name: str) -> Statement:
         lines=made.lines,
         data=made.data,
         warning=insecure(release.insecure_test_seed),
+        cautions=() if paid is not None else (NO_LEDGER,),
     )
 
 
@@ -149,6 +154,7 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
         lines=lines,
         data=data,
         warning=insecure(record["insecure_test_seed"]),
+        cautions=manifest_warnings(query, record),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.digits import percent_down, percent_up, plus_minus, rounded_down, rounded_up
+from pbdp.digits import percent_up, plus_minus, rounded_down, rounded_up
 from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array
 from pbdp.planning.certificate import Certified
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
     from pbdp.local import Estimate, LocalPlan
     from pbdp.planning.boosted import BoostedMechanism
-    from pbdp.tables.plan import TablePlan
     from pbdp.tables.table import ReleasedTable
 
 # What is shown of a plan: other noise laws, columns, and the answer that is taken for the truth.
@@ -136,31 +135,17 @@ def noise_picture(part: Part) -> str:
     )
 
 
-def table_plan_card(plan: TablePlan) -> str:
-    """What a table will cost, and how near each number will be."""
-    parts = [
-        f"{part.name}: {plan.accuracy(part.name)}"
-        if part.name in plan.picked
-        else f"{part.name}: {part.requirement.describe()}, {percent_down(part.confidence)} of the time"
-        for part in plan.noise.parts
-        if plan.top is None or part.design != plan.top.design
-    ]
-    top = [] if plan.top is None else [plan.top.describe()]
-    return card("Table plan", [*plan.describe().split("\n"), *top, *parts[:MOST_ROWS]])
-
-
-def table_card(table: ReleasedTable) -> str:
+def table_pictures(table: ReleasedTable) -> list[str]:
     """The first groups of a table with their intervals, a picture for each measure."""
     from pbdp.report.pictures.table_figure import group_names
 
     shown = min(len(table), MOST_ROWS)
-    pictures = []
     names = group_names(table, shown)
-    for number in table.numbers if shown else ():
-        value, low, high = (column[:shown] for column in table.with_ends(number))
-        pictures.append(_dotted(names, value, low, high, number))
-    more = [f"The first {shown} of {len(table):,} groups:"] if shown < len(table) else []
-    return card("Published table", [*table.describe().split("\n"), *more], *pictures)
+    ends = {number: table.with_ends(number) for number in table.numbers} if shown else {}
+    return [
+        _dotted(names, value[:shown], low[:shown], high[:shown], number)
+        for number, (value, low, high) in ends.items()
+    ]
 
 
 def estimate_card(found: Estimate) -> str:

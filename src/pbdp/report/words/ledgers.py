@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pbdp.digits import delta_text, epsilon_text, percent_up
-from pbdp.report.text import bar, columns, paragraph, warning_text
-from pbdp.report.warnings import NO_LEDGER
+from pbdp.report.text import bar, columns, paragraph
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
@@ -94,10 +93,10 @@ def verification_words(found: Verification) -> str:
     )
 
 
-def table_paid_words(payment: Payment | None, budget: Budget | None) -> str:
+def table_paid_words(payment: Payment, budget: Budget | None) -> str:
     """One sentence on what a table was paid with and what is left."""
-    if payment is None or budget is None:
-        return f"{warning_text(NO_LEDGER)} --ledger and --dataset keep an account."
+    if budget is None:
+        return f"Paid from {payment.dataset}. Request key: {payment.key}"
     if payment.repeated:
         return (
             f"This is the stored table of request {payment.key!r}; nothing was drawn or spent. For a "

@@ -13,6 +13,8 @@ from pbdp.errors import PbdpError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.planning.pricing import fingerprint
+from pbdp.report.record import warning_records
+from pbdp.report.statement import statement as said
 from pbdp.report.text import columns, facts, paragraph
 from pbdp.tables.manifest import bounds_in_words, statement
 from pbdp.tables.measure import Measure
@@ -174,6 +176,7 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
             if (measure.derived and not measure.chosen) or measure.name in plan.follows
         },
         "plan": fingerprint(plan.noise),
+        "warnings": warning_records(said(plan)),
         "budget": None if budget is None else _budget_facts(plan, budget),
     }
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.columns.published import json_value
 from pbdp.digits import outward, percent_down, plain
-from pbdp.report.text import bar, columns, warning_text
-from pbdp.report.warnings import insecure
+from pbdp.report.record import warning_records
+from pbdp.report.statement import statement
+from pbdp.report.tables import key_text
+from pbdp.report.text import bar, columns, lines_of, warning_text
 from pbdp.report.words.ledgers import table_paid_words
-from pbdp.report.words.table_plans import loss_line
-from pbdp.tables.contribution_bounds import is_coarse, touched_words
+from pbdp.tables.contribution_bounds import is_coarse
 from pbdp.tables.manifest import column_notes, manifest_record
 from pbdp.tables.measure import Measure
 from pbdp.tables.nonnegative import SUFFIX as NONNEGATIVE
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from pbdp.tables.table import ReleasedTable
 
 Record = dict[str, Any]
-# Groups that are shown on a terminal where the whole table can be had again.
-SHOWN = 20
 NOT_CERTIFIED = "No width is certified for the numbers that are kept at 0 or above."
 EMPTY = "No group was published: none had enough people."
 
@@ -39,7 +38,7 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
     heads, cells, right = [], [], []
     for name, column in table.groups.columns.items():
         heads.append(name)
-        cells.append([_key(key) for key in column.values[:shown].tolist()])
+        cells.append([key_text(key) for key in column.values[:shown].tolist()])
         if column.kind == "integer":
             right.append(len(heads) - 1)
     for measure in query.measures:
@@ -94,27 +93,6 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
     return f"{columns(rows, right=right)}\n\n{tail}\n"
 
 
-def _empty_words(table: ReleasedTable) -> str:
-    """Which public keys may not be in the data at all; it follows from what is published."""
-    query = table.plan.query
-    # bins are not spelled
-    empty = {name: keys for name, keys in table.empty_keys.items() if name not in query.special.bins}
-    if not empty:
-        return ""
-    condition = "" if query.where is None else ", and the condition"
-    every = {name: len(dict.fromkeys(table.groups.columns[name].values.tolist())) for name in empty}
-    if any(len(keys) == every[name] for name, keys in empty.items()):
-        return (
-            f"Every number is compatible with 0: check the spelling of the keys of {', '.join(empty)}, and "
-            f"that they are written as in the data{condition}."
-        )
-    told = [
-        f"{name} = {', '.join(map(_key, keys[:5]))}{' ...'[: 4 * (len(keys) > 5)]}"
-        for name, keys in empty.items()
-    ]
-    return f"Every number for {'; '.join(told)} is compatible with 0: check the spelling of keys."
-
-
 def _touched_bars(table: ReleasedTable) -> str:
     """Whom the bounds touched, with a bar for everybody and for each bound."""
     counts = table.bounds_touched
@@ -142,6 +120,7 @@ def table_facts(table: ReleasedTable, written_to: str | None, manifest: str | No
         "engine": table.engine,
         "ledger": record["ledger"],
         "insecure_test_seed": table.insecure_test_seed,
+        "warnings": warning_records(statement(table)),
     }
 
 
@@ -150,22 +129,21 @@ def _json_rows(table: ReleasedTable) -> list[Record]:
 
 
 def table_notes(table: ReleasedTable, budget: Budget | None, in_words: bool) -> tuple[str, ...]:
-    """What holds and who counts, unless an object says it, and always the warning of a test seed."""
-    found = []
-    if in_words:
-        found += [loss_line(table.plan), table.plan.risk_words(), table_paid_words(table.payment, budget)]
+    """What holds, who paid and every warning; beside an object, only what concerns this call."""
+    said = statement(table)
+    if not in_words:
+        urgent = ("insecure", "zero_keys")
+        found = [warning_text(one, said) for one in said.warnings if one.code in urgent]
+    else:
+        found = lines_of(said)
+        found += [table_paid_words(table.payment, budget)] if table.payment is not None else []
         found += [] if table.plan.top is None else [table.plan.top.describe()]
-        found += [touched_words(table.bounds_touched[:2])] if table.bounds_touched else []
         if table.bounds_touched and is_coarse(table.bounds_touched):
             found.append("For a more precise number of these people, say how precise: --bounds-touched 100.")
         hidden = int(table.withheld.sum())
         found += [f"{hidden:,} small group{'s'[: hidden > 1]} withheld."] if hidden else []
-    if words := _empty_words(table):
-        found.append(words)
     if not len(table):
         found.append(f"{EMPTY} (There is nothing to draw, either.)")
-    if table.insecure_test_seed is not None:
-        found.append(warning_text(insecure(table.insecure_test_seed)))
     return tuple(found)
 
 
@@ -193,13 +171,3 @@ def _rounded(value: float, width: float) -> str:
         return plain(value)
     digits = max(0, 3 - math.floor(math.log10(width)))
     return f"{value:.{digits}f}"
-
-
-def _key(key: object) -> str:
-    """A key on one line, whatever it holds."""
-    match key:
-        case bool():
-            return "true" if key else "false"
-        case str():
-            return key if key.isprintable() and key.strip() == key and key else repr(key)
-    return str(key)

@@ -133,6 +133,7 @@ def _schemas() -> Record:
         "repeated": TRUTH,
         **texts("spent_text", "left_text"),
         "notes": list_of(TEXT),
+        "warnings": list_of(an_object(texts("code", "text", "remedy"))),
         "columns": list_of(TEXT),
         "shown": list_of(list_of(TEXT)),
         "files": list_of(an_object(texts("name", "media", "base64"))),
