@@ -16,6 +16,7 @@ and so has the first; all others share one, each on its own scale.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -25,6 +26,7 @@ from pbdp import special
 from pbdp.errors import InputError
 from pbdp.ledger.looks.procedure import NEXT, Procedure, Scout, Target, blocks, miss_bounds, sigma_for
 from pbdp.noise.kernel import Array, Index
+from pbdp.root_finding import least_enough
 
 # Answers are expected from twice to 20,000 times the floor, evenly in log, unless told.
 USUAL = 2.0, 20_000.0
@@ -52,7 +54,9 @@ _ROUNDS = 400
 _SEEN, _LEAST = 22.0, 1.5
 # Where a rule goes on to the next scout.
 ON = -1
-_TRIALS = 30
+# The factor by which last looks are narrowed: as the most precise one costs about as much as a look at the
+# floor, more than the first costs too much; how closely it is found, from a first step of the third on.
+NARROWEST, CLOSE, BESIDE = MOST**0.5, 1e-3, 1.02
 # Products of matrices take so many columns at a time, which are too few for threads: those cost more than
 # they bring here.
 _BLOCK = 16
@@ -105,7 +109,7 @@ def _procedure(target: Target, low: float, high: float) -> Procedure:
         # the widest scout serves answers up to so far
         furthest = WIDEST_SIGMA * grid.step / _last_sigma(theta, width.confidence) * math.sqrt(GROWTH)
         rules = shape(theta, width.confidence, (least or 0.1 * kink) / kink, min(high, furthest) / kink)
-        made = _proved(target, rules, theta)
+        made = _proved(target, rules, theta) if rules else _in_steps(target, (), theta, 1.0, 1.0)
         if made is not None:
             return made
     return _in_steps(target, (), largest, 1.0, 1.0)
@@ -114,39 +118,31 @@ def _procedure(target: Target, low: float, high: float) -> Procedure:
 def _proved(target: Target, rules: tuple[Rule, ...], theta: float) -> Procedure | None:
     """The rules on the grid, narrowed until the promise holds; None if that costs too much.
 
-    Last looks for answers near the floor are what costs, so that they are narrowed apart.
+    Last looks for answers near the floor are what costs. So the others are narrowed first, as far as answers
+    further out need it, and then those. Narrower ones never miss more often.
     """
-    alpha, near, far = float(1 - np.float64(target.width.confidence)), 1.0, 1.0
-    z = _quantile(target.width.confidence)
-    slope = 2 * z * math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    alpha = float(1 - np.float64(target.width.confidence))
     apart = NEAR * target.width.floor / theta / target.grid.step
-    before = math.inf
-    for _ in range(_TRIALS):
+
+    def excess(near: float, far: float, least: float, most: float) -> float:
         made = _in_steps(target, rules, theta, near, far)
-        if not rules:
-            # one look within the floor, which its own table proves
-            return made
-        if sum(sigma**-2 for sigma in made.longest()) > MOST / made.alone**2:
-            return None
         first, last = blocks(made)
-        excess = miss_bounds(made, first, last) - alpha
-        if np.max(excess) <= 0:
-            return made
-        worst = [float(np.max(excess[which], initial=-1.0)) for which in (first <= apart, first > apart)]
-        if max(worst) > before / 2:
-            # it was not the part that was narrowed
-            worst = [max(worst)] * 2
-        before = max(worst)
-        # a miss is about linear in the logarithm of the widths
-        near, far = (
-            factor * math.exp(-max(above / slope, 1e-4)) if above > 0 else factor
-            for factor, above in zip((near, far), worst, strict=True)
-        )
-    return None
+        looked_at = (least < first) & (first <= most)
+        return float(np.max(miss_bounds(made, first[looked_at], last[looked_at]), initial=0.0)) / alpha - 1
+
+    def narrowed(excess: Callable[[float], float]) -> float:
+        return least_enough(excess, 1.0, close=CLOSE, beside=BESIDE, most=NARROWEST)
+
+    far = narrowed(lambda far: excess(1.0, far, apart, math.inf))
+    near = max(narrowed(lambda near: excess(near, far, -1, apart)), 1.0) if math.isfinite(far) else far
+    if math.isinf(near) or excess(near, far, -1, math.inf) > 0:
+        return None
+    made = _in_steps(target, rules, theta, near, far)
+    return made if sum(sigma**-2 for sigma in made.longest()) <= MOST / made.alone**2 else None
 
 
 def _in_steps(target: Target, rules: tuple[Rule, ...], theta: float, near: float, far: float) -> Procedure:
-    """The rules on the grid, last looks for answers near the floor and for others narrowed by a factor.
+    """The rules on the grid, last looks for answers near the floor and for others divided by a factor.
 
     Noise within a whole number of steps, w, has the sigma of normal noise within w + 1/2; and the w of an
     answer may be all but one step less than theta times it.
@@ -158,7 +154,7 @@ def _in_steps(target: Target, rules: tuple[Rule, ...], theta: float, near: float
     for rule in rules:
         bands: list[tuple[int, float]] = []
         for start, width in zip(rule.starts, rule.widths, strict=True):
-            end = NEXT if width == 0 else _digits(width * alone * (near if start < NEAR else far))
+            end = NEXT if width == 0 else _digits(width * alone / (near if start < NEAR else far))
             at = math.ceil(start * unit + shift) if start else 0
             if bands and at == bands[-1][0]:
                 bands.pop()
