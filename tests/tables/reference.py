@@ -90,6 +90,9 @@ def _count_and_sum(column: list[Any], value: Value, most: int | None) -> tuple[i
     low_steps, high_steps = _steps(low, low, high, value), _steps(high, low, high, value)
     if value.per == "person":
         return _capped(count, most), min(max(_exact_sum(numbers, value), low_steps), high_steps)
+    if (base := value.square_of) is not None:
+        near = [min(max(x, base.low), base.high) - base.middle for x in numbers]
+        numbers = [one * one if abs(one) >= 1e-140 else 0.0 for one in near]
     above = sum(_steps(x, low, high, value) - low_steps for x in numbers)
     if most is not None and count > most:
         return most, above * most // count
@@ -143,7 +146,8 @@ def touched_told(found: Aggregates, asked: BoundedAggregation) -> dict[frozenset
 def _cuts(rows: list[Row], value: Value, asked: BoundedAggregation) -> bool:
     column = [row[value.column] for row in rows]
     numbers = [float(x) for x in column if x is not None and not math.isnan(x)]
-    low, high = value.fixed.low, value.fixed.high
+    ends = value.square_of or value.fixed
+    low, high = ends.low, ends.high
     if value.per == "row" or asked.unit is None:
         return any(not low <= x <= high for x in numbers)
     low_steps, high_steps = _steps(low, low, high, value), _steps(high, low, high, value)
@@ -151,7 +155,7 @@ def _cuts(rows: list[Row], value: Value, asked: BoundedAggregation) -> bool:
 
 
 def _steps(x: float, low: float, high: float, value: Value) -> int:
-    """floor(x / step + 1/2) of the clamped value, with the 1/2 added in doubles."""
+    """floor(x / step + 1/2) of the clamped value, with the 1/2 added in doubles; or of its square."""
     return math.floor(min(max(x, low), high) / value.fixed.step + 0.5)
 
 

@@ -30,8 +30,10 @@ def test_all_names_of_tables_are_known_before_they_are_loaded() -> None:
 
 
 def test_kinds_are_listed() -> None:
-    assert kind_names() == "count, people, sum, mean, ratio, median, quantile, distribution or bounds"
-    assert class_names() == "Count, People, Sum, Mean, Ratio, Median, Quantile, Distribution or Bounds"
+    numbers = "count, people, sum, mean, ratio, variance, standard-deviation"
+    assert kind_names() == f"{numbers}, median, quantile, distribution or bounds"
+    numbers = "Count, People, Sum, Mean, Ratio, Variance, StandardDeviation"
+    assert class_names() == f"{numbers}, Median, Quantile, Distribution or Bounds"
 
 
 @pytest.mark.parametrize("kind", MEASURES)

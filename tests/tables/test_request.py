@@ -109,22 +109,13 @@ def test_every_setting_of_a_query_is_an_option_or_belongs_to_one() -> None:
 def test_other_kinds_of_measures_are_told_which_there_are(kind: object, near: str) -> None:
     with pytest.raises(
         InputError,
-        match="kind of spend must be count or people or sum or mean or ratio or median or quantile or "
-        "distribution or bounds",
+        match="kind of spend must be count or people or sum or mean or ratio or variance or "
+        "standard-deviation or median or quantile or distribution or bounds",
     ) as told:
         measure_from_record({"kind": kind, "name": "spend"})
     assert str(told.value).endswith(near)
-    assert set(KINDS) == {
-        "count",
-        "people",
-        "sum",
-        "mean",
-        "ratio",
-        "median",
-        "quantile",
-        "distribution",
-        "bounds",
-    }
+    numbers = {"count", "people", "sum", "mean", "ratio", "variance", "standard-deviation"}
+    assert set(KINDS) == numbers | {"median", "quantile", "distribution", "bounds"}
 
 
 class Column:

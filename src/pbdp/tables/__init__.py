@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pbdp.tables.query import Query
     from pbdp.tables.quotients import Mean, Ratio
     from pbdp.tables.selection import Selection
+    from pbdp.tables.spread import StandardDeviation, Variance
     from pbdp.tables.table import ReleasedTable
     from pbdp.tables.top import Top
     from pbdp.tables.verify import verify_manifest
@@ -55,9 +56,11 @@ __all__ = [
     "Ratio",
     "ReleasedTable",
     "Selection",
+    "StandardDeviation",
     "Sum",
     "TablePlan",
     "Top",
+    "Variance",
     "verify_manifest",
 ]
 
@@ -69,6 +72,8 @@ _LATER = {
     "Mean": "quotients",
     "Bounds": "bounds",
     "Distribution": "distribution",
+    "StandardDeviation": "spread",
+    "Variance": "spread",
     "Median": "quantiles",
     "People": "measures",
     "Quantile": "quantiles",

@@ -70,11 +70,15 @@ MOST_STEPS = 1 << 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """A column to sum up, with bounds for each row, or for each person and group."""
+    """A column to sum up, with bounds for each row, or for each person and group.
+
+    Or the squares of how far its values, within the bounds of `square_of`, are from the middle of these.
+    """
 
     column: str
     fixed: FixedPoint
     per: Per = "row"
+    square_of: FixedPoint | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -131,10 +131,20 @@ class Measure(MeasureRequest, ABC):
         """The labels of its released numbers."""
         return (self.name,)
 
+    def labels_in(self, query: Query) -> tuple[str, ...]:
+        """The same, where it may share numbers of other measures."""
+        del query
+        return self.labels
+
     @property
     def is_open(self) -> bool:
         """Whether its accuracy is left to be found from an epsilon."""
         return self.within is None
+
+    def is_open_in(self, query: Query) -> bool:
+        """The same, where it may be as accurate as other measures make it."""
+        del query
+        return self.is_open
 
     @abstractmethod
     def quantities(self, query: Query) -> tuple[Quantity, ...]:

@@ -161,6 +161,42 @@ class MeanRequest(MeasureRequest):
             raise InputError(f"within of {self.name}", rule, shown(self.within), "No mean is further off.")
 
 
+@request("Variance")
+class VarianceRequest(MeasureRequest):
+    """The variance of a column, with an interval."""
+
+    kind: ClassVar[str] = "variance"
+    title: ClassVar[str] = "Variance"
+    leading: ClassVar[Sequence[str]] = ("column", "low", "high", "count_within")
+
+    column: str = setting(COLUMN, "the column whose spread is measured")
+    low: float = setting(NUMBER, _LOW)
+    high: float = setting(NUMBER, _HIGH)
+    count_within: float | None = setting(
+        POSITIVE,
+        "how near its count must be; left out beside a mean of the same column with the same bounds, whose "
+        "sum and count it takes, or if the query has an epsilon",
+        default=None,
+    )
+    confidence: float | None = setting(CONFIDENCE, "how often the interval holds", default=None)
+    whole: bool = setting(FLAG, "the column holds whole numbers", default=False)
+    name: str = setting(NAME, _CALLED, default="")
+
+    def agree(self) -> None:
+        self.named(f"variance_{self.column}")
+
+
+@request("StandardDeviation")
+class StandardDeviationRequest(VarianceRequest):
+    """The standard deviation of a column, with an interval."""
+
+    kind: ClassVar[str] = "standard-deviation"
+    title: ClassVar[str] = "Standard deviation"
+
+    def agree(self) -> None:
+        self.named(f"standard_deviation_{self.column}")
+
+
 @request("Ratio")
 class RatioRequest(MeasureRequest):
     """The sum of one column over the sum of another, each with bounds for every row."""
@@ -420,6 +456,8 @@ MEASURES: dict[str, type[MeasureRequest]] = {
         SumRequest,
         MeanRequest,
         RatioRequest,
+        VarianceRequest,
+        StandardDeviationRequest,
         MedianRequest,
         QuantileRequest,
         DistributionRequest,

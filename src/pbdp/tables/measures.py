@@ -1,5 +1,6 @@
-"""Rows, people and sums of a group, and the list of all kinds of measures (`quotients` and `quantiles` have
-the others).
+"""Rows, people and sums of a group, and the list of all kinds of measures.
+
+The others are in `quotients`, `spread`, `quantiles`, `distribution` and `bounds`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pbdp.tables.numbers import Quantity
 from pbdp.tables.quantiles import Median, Quantile
 from pbdp.tables.quotient_error import Follower, sum_width
 from pbdp.tables.quotients import Mean, Ratio
+from pbdp.tables.spread import StandardDeviation, Variance
 
 if TYPE_CHECKING:
     from pbdp.release.intervals import Intervals
@@ -174,5 +176,18 @@ class Sum(SumRequest, Single):
 
 
 KINDS: dict[str, type[Measure]] = {
-    made.kind: made for made in (Count, People, Sum, Mean, Ratio, Median, Quantile, Distribution, Bounds)
+    made.kind: made
+    for made in (
+        Count,
+        People,
+        Sum,
+        Mean,
+        Ratio,
+        Variance,
+        StandardDeviation,
+        Median,
+        Quantile,
+        Distribution,
+        Bounds,
+    )
 }

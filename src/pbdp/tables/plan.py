@@ -104,7 +104,7 @@ class TablePlan(Reported):
 
         `measure` is one of the query's.
         """
-        return self.follows.get(measure.name, measure.labels)
+        return self.follows.get(measure.name, measure.labels_in(self.query))
 
     def part(self, label: str) -> Part:
         """The noise of one number.
@@ -151,7 +151,7 @@ class TablePlan(Reported):
         if known is None:
             strategy = self.strategies[label]
             designs = {name: self.design(name) for name in strategy.parts}
-            measure = next(one for one in self.query.measures if label in one.labels)
+            measure = next(one for one in self.query.measures if label in one.labels_in(self.query))
             confidence = measure.confidence_each(self.query)
             widths = strategy.widths(designs, which, confidence) * self.step(label)
             known = self._found[label, which] = widths, confidence

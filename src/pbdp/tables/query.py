@@ -219,7 +219,7 @@ class Query(QueryRequest):
         for measure in self.measures:
             # refuses a count of values that nothing adds up
             measure.value(self)
-        left_open = [measure.name for measure in self.measures if measure.is_open]
+        left_open = [measure.name for measure in self.measures if measure.is_open_in(self)]
         if self.epsilon is None and left_open:
             raise ContradictionError(
                 f"within of {', '.join(left_open)}",

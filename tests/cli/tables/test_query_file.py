@@ -179,7 +179,10 @@ MISTAKES: list[tuple[dict[str, Any], list[str]]] = [
     ({"visits": {"kind": "count"}}, ["within of visits", "an epsilon"]),
     (
         {"visits": {"within": 50}},
-        ["kind of [visits]", "count, people, sum, mean, ratio, median, quantile, distribution or bounds"],
+        [
+            "kind of [visits]",
+            "count, people, sum, mean, ratio, variance, standard-deviation, median, quantile",
+        ],
     ),
     ({"visits": {"kind": "mode", "within": 5}}, ["'mode'"]),
     ({"visits": {"kind": "count", "within": 50, "wihtin": 5}}, ["wihtin"]),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pbdp.mechanism.fixed_point import FixedPoint
 from pbdp.tables.bounded import BoundedAggregation
 from pbdp.tables.engines.duckdb import DuckDBSource
 from pbdp.tables.engines.sources import source_of
@@ -38,6 +39,28 @@ def test_engines_agree_with_the_definition_where_nobody_exceeds_the_groups(engin
         assert answered(holding(case), case.asked) == expected, seed
         groups += len(expected)
     assert groups > TABLES[name]
+
+
+def test_engines_agree_on_squares(engine: Engine) -> None:
+    name, holding = engine
+    looked = 0
+    for seed in range(TABLES[name] // 4):
+        case = random_case(np.random.default_rng(seed))
+        near = [one for one in case.asked.values if one.fixed.furthest < 1e9]
+        made = [
+            replace(
+                one,
+                per="row",
+                fixed=FixedPoint(low=0.0, high=one.fixed.furthest**2, most_rows=one.fixed.most_rows),
+                square_of=one.fixed,
+            )
+            for one in near
+        ]
+        asked = replace(case.asked, values=tuple(made))
+        expected = reference(case.rows, asked)
+        assert answered(holding(case), asked) == expected, seed
+        looked += len(expected) * len(made)
+    assert looked > TABLES[name] // 4
 
 
 def test_engines_agree_with_the_definition_where_people_exceed_the_groups(engine: Engine) -> None:

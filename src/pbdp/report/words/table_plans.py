@@ -94,7 +94,7 @@ def _several_rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
     """How near the numbers of each of several tables are, and then the noise that they follow from."""
     labels = [] if plan.query.margins is None else plan.query.margins.labels
     rows = []
-    for label in measure.labels:
+    for label in measure.labels_in(plan.query):
         of = "of the bounded number" if plan.query.is_bounded(measure) else "of the truth"
         for which, table in enumerate(labels):
             widths, confidence = plan.widths(label, which)
@@ -229,7 +229,7 @@ def _parts(plan: TablePlan, measure: Measure) -> list[tuple[str, Part]]:
             # the count has a row of its own, and means share that of the sum
             own = () if measure.derived else own[:1]
         return [(label, plan.part(label)) for label in own]
-    names = [name for label in measure.labels for name in plan.strategies[label].parts]
+    names = [name for label in measure.labels_in(plan.query) for name in plan.strategies[label].parts]
     return [(name, plan.part(name)) for name in names]
 
 

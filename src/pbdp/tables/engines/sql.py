@@ -67,6 +67,8 @@ __all__ = [
     "unreadable_sql",
 ]
 _MOST_INT32 = (1 << 31) - 1
+# Numbers so near to 0 have squares of 0.
+_NO_SQUARE = 1e-140
 
 
 def found_kinds(asked: BoundedAggregation, kinds: Mapping[str, ColumnKind]) -> dict[str, Kind]:
@@ -449,6 +451,12 @@ class _Text:
     def value(self, value: Value) -> str:
         """A value in steps: per row counted from low and not negative, per person within the larger bound."""
         dialect, fixed, number = self.dialect, value.fixed, self.number(value.column)
+        if (base := value.square_of) is not None:
+            clamped = f"least(greatest({number}, {dialect.literal(base.low)}), {dialect.literal(base.high)})"
+            far = f"({clamped} - {dialect.literal(base.middle)})"
+            # products that underflow are errors in some engines; these are less than a quarter of a step
+            tiny, none = dialect.literal(_NO_SQUARE), dialect.literal(0.0)
+            number = f"(CASE WHEN abs({far}) < {tiny} THEN {none} ELSE {far} * {far} END)"
         furthest = MOST_STEPS * fixed.step
         low, high = (fixed.low, fixed.high) if value.per == "row" else (-furthest, furthest)
         steps = dialect.steps(number, low, high, fixed.per_unit)
@@ -470,7 +478,7 @@ class _Text:
     def beyond(self) -> list[str]:
         """Whether the bounds of rows cut a value."""
         by_row = [one for one in self.asked.values if one.per == "row" or self.asked.unit is None]
-        ends = [(one.column, one.fixed.low, one.fixed.high) for one in by_row]
+        ends = [(one.column, *_ends(one)) for one in by_row]
         ends += [(one.column, one.low, one.high) for one in self.asked.grids]
         return [
             f"({self.there(column)} AND ({number} < {self.dialect.literal(low)} "
@@ -576,6 +584,12 @@ class _Text:
 
 def _capped(number: str, most: int | None) -> str:
     return number if most is None else f"least({number}, {most})"
+
+
+def _ends(value: Value) -> tuple[float, float]:
+    """The bounds of the column itself."""
+    fixed = value.square_of or value.fixed
+    return fixed.low, fixed.high
 
 
 def _clamped(steps: str, value: Value) -> str:
