@@ -34,9 +34,8 @@ def count(**asked: object) -> Plan:
 @lru_cache(maxsize=1)
 def per_answer() -> Plan:
     """A plan whose noise changes with the answer."""
-    plan = count(within=None, range=(0, 30), scale=3, delta=1e-6, families=("gaussian",))
-    (entry,) = [entry for entry in plan.others if entry.design.name == "boosted gaussian"]
-    return plan_of(plan.requirement, entry)
+    made = pbdp.boosted(pbdp.DiscreteGaussian(3), range=(0, 30), confidence=0.9, sensitivity=1)
+    return made.plan(delta=1e-6)
 
 
 @lru_cache(maxsize=4)

@@ -162,15 +162,15 @@ _TABLES: dict[str, Callable[[Problem, float], Found]] = {
 
 
 def ranged_candidates(
-    grid: Grid, region: Region, goal: Goal, families: tuple[str, ...], scale: float
+    grid: Grid, region: Region, families: tuple[str, ...], scale: float
 ) -> Iterator[Design]:
-    """In a fixed range at a given scale: clamped (a post-processing, so free), boosted, and truncated."""
+    """In a fixed range at a given scale: clamped (a post-processing, so free) and truncated (q = 1).
+
+    Both keep all outputs inside. The paper's soft boundary, q < 1, is that of `pbdp.boosted`.
+    """
     for family in known_families().values():
         if family.name not in families or family.of_scale is None:
             continue
         kernel = family.of_scale(scale / grid.step)
         yield Design(grid=grid, kernel=kernel, region=region, clamp=True)
-        boost = boost_for(kernel, region, goal.confidence)
-        if boost < 1:
-            yield Design(grid=grid, kernel=kernel, region=region, boost=boost)
         yield Design(grid=grid, kernel=kernel, region=region, boost=1.0)

@@ -483,6 +483,8 @@ class Plan(Reported):
     def interval(self, published: object, confidence: float | None = None) -> object:
         """Low and high that hold the true answer with at least this confidence, or with the plan's own.
 
+        A range by itself holds all outputs, so that its plan's own confidence tells nothing of the answer.
+
         They are arrays for several numbers, each of which has the confidence by itself, and for a vector,
         which has it as a whole. Numbers of several parts are given by the parts' names, as many as there are,
         or in their order, and so are their intervals.

@@ -63,7 +63,9 @@ def usual_families(requirement: Requirement) -> tuple[str, ...]:
     width in Rényi's measure.
     """
     each = requirement.each
-    if each.always and each.scale is None:
+    if each.scale is not None:
+        return tuple(name for name, family in known_families().items() if family.of_scale is not None)
+    if each.always:
         return _ALWAYS[: each.releases]
     if each.releases > 1:
         roomy = each.region.follows_answer and each.bounds is None and each.region.width >= each.sensitivity
@@ -171,7 +173,7 @@ def designs_for(requirement: Requirement, families: tuple[str, ...]) -> Iterator
             yield constant
             return
         if requirement.scale is not None:
-            yield from ranged_candidates(grid, region, goal, families, requirement.scale)
+            yield from ranged_candidates(grid, region, families, requirement.scale)
             continue
         yield from decoded_candidates(grid, requirement, goal, families)
         yield from moving_candidates(grid, region, goal, families)

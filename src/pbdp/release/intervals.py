@@ -11,8 +11,9 @@ the shortest run of noise with this weight leads to. The choice depends on the p
 
 **Any other confidence.** An answer is kept unless the published number, or one further out, has at most
 half of (1 - confidence) probability under it, on either side (Neyman 1937): the true answer is dropped at
-most that often. The probabilities are sums of the very weights that are sampled. A vector whose coordinates
-have noise of their own holds with the product of what each has.
+most that often. At confidence 1 all answers are kept that the number can come from. The probabilities are
+sums of the very weights that are sampled. A vector whose coordinates have noise of their own holds with the
+product of what each has.
 
 Ends are rounded outwards. They speak of the answer as the plan takes it: after clamping into a range.
 """
@@ -34,12 +35,9 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Array, Index
-from pbdp.parameters import probability
+from pbdp.parameters import promised_level
 from pbdp.release.law import Weights
 from pbdp.release.publisher import Publisher
-
-# Where the requirement says nothing of the distance (a fixed range), intervals have this confidence.
-USUAL_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +181,7 @@ def confidence_intervals(weights: Weights, published: Array, confidence: float) 
     """The answers that a two-sided test at 1 - confidence keeps, as one interval for each number."""
     publisher, grid = weights.publisher, weights.publisher.grid
     # whole weights: above the tail means at least the next whole number
-    least = math.floor((1 - Fraction(probability("confidence", confidence))) / 2 * TOTAL) + 1
+    least = math.floor((1 - Fraction(promised_level("confidence", confidence))) / 2 * TOTAL) + 1
     moves = publisher.design.follows_answer and publisher.design.decoder is None
     moved = weights.kept_range(least) if moves else None
     if moved is not None and isinstance(grid, LinearGrid) and publisher.is_unclamped:
@@ -237,7 +235,9 @@ def likelihoods(weights: Weights, published: float, answer_steps: Index) -> Arra
 
 
 def answers_between(publisher: Publisher, first: int, last: int) -> tuple[float, float]:
-    """The interval of answers that are rounded to these grid points."""
+    """The interval of answers that are rounded to these grid points, or moved to them from an end."""
     low, high = publisher.grid.answers_around(first, last)
+    least, most = publisher.requirement.answers_on(publisher.grid)
+    low, high = (-math.inf if first <= least else low), (math.inf if last >= most else high)
     found = _answers(publisher, np.array([low]), np.array([high]), 0.0)
     return float(found.low[0]), float(found.high[0])

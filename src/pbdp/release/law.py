@@ -43,7 +43,8 @@ def law_at(publisher: Publisher, answer_steps: int) -> OutputLaw:
     lumped = np.zeros(len(values), dtype=weights.dtype)
     np.add.at(lumped, where, weights)
     whole = float(TOTAL) if lumped.dtype == np.int64 else 1.0
-    return OutputLaw(output=values, probability=lumped / whole, missing_mass=missing)
+    can = lumped > 0  # a law that is cut off has cells outside, without weight
+    return OutputLaw(output=values[can], probability=lumped[can] / whole, missing_mass=missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -13,9 +13,8 @@ from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
-from pbdp.parameters import confidence_level, instance
+from pbdp.parameters import instance, promised_level
 from pbdp.release.intervals import (
-    USUAL_CONFIDENCE,
     Intervals,
     confidence_intervals,
     likelihoods,
@@ -152,8 +151,8 @@ class Releaser:
                 found = inverted(self.publisher, published, self.confidence)
                 if found is not None:
                     return found
-            confidence = USUAL_CONFIDENCE
-        each = self.requirement.confidence_each_of(confidence_level("confidence", confidence))
+            confidence = self.confidence
+        each = self.requirement.confidence_each_of(promised_level("confidence", confidence))
         weights = Weights(publisher=self.publisher)
         return replace(confidence_intervals(weights, published, each), confidence=confidence)
 

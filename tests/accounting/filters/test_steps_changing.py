@@ -28,6 +28,9 @@ def designs() -> dict[str, Design]:
         families=("gaussian", "laplace"),
     )  # fmt: skip
     found = [number_design(entry.design) for entry in (plan.chosen, *plan.others)]
+    for kernel in (pbdp.DiscreteGaussian(3), pbdp.DiscreteLaplace(3)):
+        made = pbdp.boosted(kernel, range=(0, 12), confidence=0.8, sensitivity=2)
+        found.append(made.plan(delta=1e-6).design)
     return {design.name: design for design in found if not design.follows_answer}
 
 
