@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,11 +46,53 @@ def test_bins_are_called_by_their_edges(text: str, labels: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["0..10", "0..10 by 3", "10..0 by 1", "0..1 by 0", "0..9999 by 1", "a..b by c", ""]
+    "text",
+    [
+        "0..10",
+        "0..10 by 3",
+        "10..0 by 1",
+        "0..1 by 0",
+        "0..9999 by 1",
+        "a..b by c",
+        "",
+        "2024-01-01..2024-12-31 by day",
+        "2024-12-01..2024-01-01 by week",
+        "0..10 by week",
+        "1000-01-01..2024-01-01 by week",
+        "2024-01-01..9999-12-31 by year",
+    ],
 )
 def test_other_bins_are_refused(text: str) -> None:
     with pytest.raises(InputError, match="bins"):
         Bins(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("2024-01-01..2024-01-14 by week", ["2024-01-01", "2024-01-08"]),
+        ("2024-01-07..2024-01-08 by week", ["2024-01-01", "2024-01-08"]),
+        ("2023-12-31..2024-02-01 by month", ["2023-12-01", "2024-01-01", "2024-02-01"]),
+        ("2024-05-05..2024-07-01 by Quarter", ["2024-04-01", "2024-07-01"]),
+        ("2023-06-01..2024-06-01 by year", ["2023-01-01", "2024-01-01"]),
+    ],
+)
+def test_bins_of_dates_are_called_by_their_first_days(text: str, days: list[str]) -> None:
+    assert Bins(text).labels == [datetime.date.fromisoformat(day) for day in days]
+    assert Bins(Bins(text).text) == Bins(text)
+
+
+@pytest.mark.parametrize("period", ["week", "month", "quarter", "year"])
+def test_every_day_is_in_the_bin_that_sql_has_it_in(period: str) -> None:
+    days = [datetime.date(2023, 12, 1) + datetime.timedelta(day) for day in range(500)]
+    bins = Bins(f"2023-12-01..2025-04-13 by {period}")
+    starts = [max(label for label in bins.labels if label <= day) for day in days]
+    rows = {"who": list(range(500)), "day": days}
+    for column in (days, [datetime.datetime(day.year, day.month, day.day, 23, 59) for day in days]):
+        asked = Query(by={"day": bins}, measures=[Count(within=1)], **ONE)
+        assert query_text(query_from_record(query_record(asked))) == query_text(asked)
+        found = counts(asked.plan().release(rows | {"day": column}))
+        assert near(found, {(start,): starts.count(start) for start in bins.labels}, 15)
 
 
 def test_a_histogram_has_decimal_edges() -> None:

@@ -7,12 +7,13 @@ bin whose edges it is between as a double.
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from itertools import pairwise
-from typing import Any
+from itertools import islice, pairwise
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,48 +21,99 @@ from pbdp.columns.arrays import objects
 from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.parameters import instance
 from pbdp.tables.expressions.reading import bin_of, expression_of
-from pbdp.tables.expressions.tree import Call, Column, Constant, Expression
+from pbdp.tables.expressions.tree import PERIODS, Call, Column, Constant, Expression, Type
 from pbdp.tables.keys import MOST_GROUPS, KeyColumn, KeyTable, key_column
 
 # Something said by column.
 By = Mapping[str, object]
 MOST_BINS = 1000
+# The first day after the last period is a date too.
+MOST_YEAR = 9998
 _BINS = re.compile(r"\s*(\S+?)\s*\.\.\s*(\S+)\s+by\s+(\S+)\s*")
-_HOW = 'Write "0..100 by 5".'
+_HOW = 'Write "0..100 by 5", or "2024-01-01..2024-12-31 by month".'
 
 
 @dataclass(frozen=True, slots=True)
 class Bins:
     """Bins of one width: `Bins("0..100 by 5")` are [0, 5), [5, 10) to [95, 100).
 
+    Of dates they are weeks (from Monday), months, quarters or years, known by their first days: those of
+    `Bins("2024-01-01..2024-12-31 by week")` are all weeks that have one of these days, whole ones.
     `text` says the two ends and the width.
     """
 
     text: str
-    edges: tuple[Decimal, ...] = field(init=False, repr=False)
+    edges: tuple[Decimal, ...] | tuple[datetime.date, ...] = field(init=False, repr=False)
+    period: str | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         instance("bins", self.text, str, "two ends and a width")
         found = _BINS.fullmatch(self.text)
+        if found is None:
+            raise InputError("bins", "two ends and a width", shown(self.text), _HOW)
+        period = found[3].lower() if found[3].lower() in PERIODS else None
+        edges = (
+            self._of_numbers(*found.groups())
+            if period is None
+            else self._of_dates(found[1], found[2], period)
+        )
+        if len(edges) > MOST_BINS + 1:
+            raise InputError("bins", f"at most {MOST_BINS:,}", f"{len(edges) - 1:,}", "Make them wider.")
+        object.__setattr__(self, "text", f"{found[1]}..{found[2]} by {period or found[3]}")
+        object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "period", period)
+
+    def _of_numbers(self, *written: str) -> tuple[Decimal, ...]:
         try:
-            low, high, width = map(Decimal, found.groups() if found else ())
-        except (ValueError, InvalidOperation):
+            low, high, width = map(Decimal, written)
+        except InvalidOperation:
             raise InputError("bins", "two ends and a width", shown(self.text), _HOW) from None
         if not all(end.is_finite() and abs(end) <= Decimal("1e15") for end in (low, high, width)):
             raise InputError("bins", "of numbers up to 1e15", shown(self.text), _HOW)
         if not low < high or width <= 0 or (high - low) % width:
             rule = "with a second end that is a whole number of widths above the first"
             raise InputError("bins", rule, shown(self.text), _HOW)
-        if (count := int((high - low) / width)) > MOST_BINS:
-            raise InputError("bins", f"at most {MOST_BINS:,}", f"{count:,}", "Make them wider.")
-        object.__setattr__(self, "text", f"{low}..{high} by {width}")
-        object.__setattr__(self, "edges", tuple(low + place * width for place in range(count + 1)))
+        count = min(int((high - low) / width), MOST_BINS + 1)
+        return tuple(low + place * width for place in range(count + 1))
+
+    def _of_dates(self, low: str, high: str, period: str) -> tuple[datetime.date, ...]:
+        """The first days of all periods, and of the one after them."""
+        try:
+            first, last = map(datetime.date.fromisoformat, (low, high))
+        except ValueError:
+            raise InputError("bins", "from one date to another", shown(self.text), _HOW) from None
+        if last < first or last.year > MOST_YEAR:
+            raise InputError("bins", f"dates in order, up to {MOST_YEAR}", shown(self.text), _HOW)
+        if period == "week":
+            start, weeks = first - datetime.timedelta(first.weekday()), (last - first).days // 7 + 2
+            every = (start + datetime.timedelta(7 * week) for week in range(weeks + 1))
+        else:
+            size = {"month": 1, "quarter": 3, "year": 12}[period]
+            start_month = (first.year * 12 + first.month - 1) // size
+            end_month = (last.year * 12 + last.month - 1) // size
+            months = (place * size for place in range(start_month, end_month + 2))
+            every = (datetime.date(month // 12, month % 12 + 1, 1) for month in months)
+        days = list(islice(every, MOST_BINS + 3))
+        after = next((place for place, day in enumerate(days) if day > last), len(days) - 1)
+        return tuple(days[: after + 1])
 
     @property
-    def labels(self) -> list[str]:
+    def labels(self) -> list[Any]:
         """What the bins are called."""
-        shown = [f"{edge.normalize():f}" if edge else "0" for edge in self.edges]
+        if self.period is not None:
+            return list(self.edges[:-1])
+        shown = [f"{edge.normalize():f}" if edge else "0" for edge in cast("tuple[Decimal, ...]", self.edges)]
         return [f"[{low}, {high})" for low, high in pairwise(shown)]
+
+    def of(self, name: str, column: Expression | None) -> Expression:
+        """The bin that a value of a column is in, as engines know it."""
+        wanted: Type = "number" if self.period is None else "date"
+        column = column or Column(name=name, type=wanted)
+        if column.type != wanted:
+            raise InputError(f"bins of {name}", f"of a {wanted}", column.type)
+        if self.period is not None:
+            return Call(op=f"to {self.period}", type="date", args=(column,))
+        return bin_of(column, [float(edge) for edge in cast("tuple[Decimal, ...]", self.edges)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +176,7 @@ class Special:
         for name, column in found.columns.items():
             own = names.get(name, name)
             columns[own] = column
-            if own in self.bins:
+            if own in self.bins and self.bins[own].period is None:
                 labels = objects(self.bins[own].labels)
                 columns[own] = KeyColumn(kind="text", values=labels[column.values])
         return KeyTable(columns=columns)
@@ -133,10 +185,7 @@ class Special:
         """The expressions of the special columns; `others` are derived columns that they may be made of."""
         made: dict[str, Expression] = {}
         for name, bins in self.bins.items():
-            number = others.get(name) or Column(name=name, type="number")
-            if number.type != "number":
-                raise InputError(f"bins of {name}", "of a number", number.type)
-            made[self.engine_name(name)] = bin_of(number, [float(edge) for edge in bins.edges])
+            made[self.engine_name(name)] = bins.of(name, others.get(name))
         for name, rest in self.rest.items():
             text = others.get(name) or Column(name=name, type="text")
             if text.type != "text":
@@ -151,7 +200,7 @@ class Special:
         return made
 
     def _asked(self, name: str, column: KeyColumn) -> KeyColumn:
-        if name not in self.bins:
+        if name not in self.bins or self.bins[name].period is not None:
             return column
         places = {label: place for place, label in enumerate(self.bins[name].labels)}
         if strange := [label for label in column.values.tolist() if label not in places]:
