@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -78,8 +79,7 @@ class Ledger:
         wait for others who write.
         """
         identity, key = random_bytes(16).hex(), Key.fresh()
-
-        def begin(store: Store) -> Ledger:
+        with _opening(url, wait) as store:
             if not trust:
                 refuse_removed(store)
             # before anything is under it
@@ -92,8 +92,6 @@ class Ledger:
             ledger._log.notes, ledger._log.trusted = [], None
             return ledger
 
-        return cls._guarded(url, wait, begin)
-
     @classmethod
     @checked(trust=FLAG)
     def open(cls, url: str | Path, *, wait: float = WAIT, trust: bool = False) -> Ledger:
@@ -105,8 +103,7 @@ class Ledger:
         `url` names a file, or a PostgreSQL database (`postgresql://...`); `wait` is how many seconds to
         wait for others who write.
         """
-
-        def begin(store: Store) -> Ledger:
+        with _opening(url, wait) as store:
             try:
                 ledger = cls(store, wait=wait)
             except NotALedgerError:
@@ -115,8 +112,6 @@ class Ledger:
                 raise
             ledger._log.meet(trust=trust)
             return ledger
-
-        return cls._guarded(url, wait, begin)
 
     @classmethod
     @checked(gap=one_of(("known", "all")))
@@ -132,23 +127,12 @@ class Ledger:
         """
         from pbdp.ledger.repair import repair
 
-        def begin(store: Store) -> Ledger:
+        with _opening(url, wait) as store:
             lost = repair(store, gap, wait)
             ledger = cls(store, wait=wait)
             ledger._log.meet()
             ledger._log.notes[:0] = lost
             return ledger
-
-        return cls._guarded(url, wait, begin)
-
-    @classmethod
-    def _guarded(cls, url: str | Path, wait: float, begin: Callable[[Store], Ledger]) -> Ledger:
-        store = store_at(url, wait=wait)
-        try:
-            return begin(store)
-        except BaseException:
-            store.close()
-            raise
 
     def close(self) -> None:
         """Give the file or the connection back."""
@@ -212,14 +196,16 @@ class Ledger:
         """
         if dataset is not None:
             self.dataset(dataset)
-        entries = [entry for record, _ in self._log.records() for entry in entries_of(record)]
+        from pbdp.ledger.verification import records
+
+        entries = [entry for record, _ in records(self._log) for entry in entries_of(record)]
         return (entry for entry in entries if dataset in (None, entry.dataset))
 
     def export(self) -> Iterator[str]:
         """Every record and answer as JSON lines; `verify_export` checks them without the store."""
-        from pbdp.ledger.verification import export_lines
+        from pbdp.ledger.verification import export_lines, records
 
-        return export_lines(self.identity, self._log.records(answers=True))
+        return export_lines(self.identity, records(self._log, answers=True))
 
     def verify(self, *, against: Iterable[str] | None = None) -> Verification:
         """Check everything: each hash, MAC, total, package, key and answer, the store's files, the witness.
@@ -445,10 +431,9 @@ class Ledger:
         `url` names a file, or a PostgreSQL database (`postgresql://...`); `wait` is how many seconds to
         wait for others who write.
         """
+        from pbdp.ledger.verification import Walk, divergence, sound_export
 
-        def begin(store: Store) -> Ledger:
-            from pbdp.ledger.verification import Walk, divergence, sound_export
-
+        with _opening(url, wait) as store:
             ledger = cls(store, wait=wait)
             log = ledger._log
             log.meet()
@@ -473,7 +458,16 @@ class Ledger:
             log.meet(trust=True)
             return ledger
 
-        return cls._guarded(url, wait, begin)
+
+@contextmanager
+def _opening(url: str | Path, wait: float) -> Iterator[Store]:
+    """The store at a place; given back where the ledger cannot be opened."""
+    store = store_at(url, wait=wait)
+    try:
+        yield store
+    except BaseException:
+        store.close()
+        raise
 
 
 def _checked_rule(rule: object) -> dict[str, Any]:

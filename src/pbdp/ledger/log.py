@@ -31,7 +31,7 @@ from pbdp.ledger.errors import (
 )
 from pbdp.ledger.fold import Fold, Head
 from pbdp.ledger.keys import LEDGER_ID, Key, Keyring, key_folder, state_folder
-from pbdp.ledger.record import NO_PREVIOUS, BrokenRecordError, Payload, Record, Row
+from pbdp.ledger.record import BrokenRecordError, Payload, Record, Row
 from pbdp.ledger.stores.interface import MOST_ROWS, Store
 from pbdp.ledger.stores.sql import leave_alone
 from pbdp.ledger.witness import Memory, Witness, ledger_seen_at, place_file
@@ -211,24 +211,6 @@ class Log:
                 raise DamagedLedgerError(self.place, f"record {number} is missing")
             yield from rows
             number = rows[-1][0] + 1
-
-    def records(self, *, answers: bool = False) -> Iterator[tuple[Record, Row]]:
-        """Every record up to now, checked to be one chain that ends at the head."""
-        head, number, previous = self.newest(), 0, NO_PREVIOUS
-        for row in self.rows(head, answers=answers):
-            try:
-                record = Record.read(row)
-            except BrokenRecordError as broken:
-                raise DamagedLedgerError(self.place, f"record {row[0]} {broken}") from None
-            if record.sequence != number:
-                raise DamagedLedgerError(self.place, f"record {number} is missing")
-            if record.previous != previous:
-                fault = f"record {number} does not continue the record before it"
-                raise DamagedLedgerError(self.place, fault)
-            number, previous = number + 1, record.hash
-            yield record, row
-        if previous != head.hash:
-            raise DamagedLedgerError(self.place, f"record {head.sequence} was changed")
 
     def head(self, fold: Fold) -> Head:
         """The last record."""

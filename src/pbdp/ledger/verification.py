@@ -150,6 +150,16 @@ def verified(log: Log, notes: Iterable[str], against: Iterable[str] | None) -> V
     return walk.outcome(log.place, said)
 
 
+def records(log: Log, *, answers: bool = False) -> Iterator[tuple[Record, Row]]:
+    """Every record up to now, each checked as it comes, and that they end at the head."""
+    walk, head = Walk(log.ring), log.newest()
+    for row in log.rows(head, answers=answers):
+        record = walk.take(row)
+        if record is None or (record.sequence == head.sequence and record.hash != head.hash):
+            raise DamagedLedgerError(log.place, walk.fault or f"record {head.sequence} was changed")
+        yield record, row
+
+
 def _misled(log: Log, again: Fold) -> str | None:
     """Whether what this machine keeps of the ledger says something else than all records do."""
     if log.fold.head != again.head or log.fold.spent() == again.spent():
