@@ -22,7 +22,7 @@ import sys
 
 import numpy as np
 
-from pbdp.ledger.looks.average import Noise, next_plan
+from pbdp.ledger.averaging import Noise, look_more
 from pbdp.ledger.looks.procedure import Procedure, Target, Width, gaussian_plan, sigma_for
 from pbdp.ledger.looks.tuning import procedure_for
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -111,7 +111,7 @@ def asked_again() -> float:
     for half_width in STEPS:
         asked = ASKED.requirement(half_width)
         noises = tuple(filter(None, map(Noise.of, plans)))
-        plan = next_plan(noises, asked) if noises else gaussian_plan(asked)
+        plan = look_more(noises, asked) if noises else gaussian_plan(asked)
         if plan is not None:
             plans.append(plan)
     return share(plans) / share([gaussian_plan(ASKED.requirement(STEPS[-1]))])

@@ -258,7 +258,7 @@ def test_noise_that_costs_next_to_nothing_is_taken_as_it_is(
         ({"share": 0.0}, "share"),
         ({"share": 1.5}, "share"),
         ({"sensitivity": 0}, "sensitivity"),
-        ({"confidence": 1.0}, "confidence"),
+        ({"confidence": 1.5}, "confidence"),
         ({"within": -3}, "within"),
         ({"answer": [1, 2]}, "one number"),
         ({"answer": "12"}, "answer"),

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import pbdp
-from pbdp.ledger.looks.average import (
+from pbdp.ledger.averaging import (
     Noise,
     estimate_of,
     half_width_of,
     is_whole,
-    next_plan,
+    look_more,
     weights_of,
 )
 from pbdp.ledger.looks.procedure import gaussian_plan
@@ -108,7 +108,7 @@ def test_a_look_more_brings_any_noise_within_the_width_at_little_more_precision(
     noises = tuple(filter(None, [Noise.of(first)]))
     for within in (40.0, 20.0, 5.0):
         asked = replace(COUNT, region=AbsoluteRegion.even(within))
-        plan = next_plan(noises, asked)
+        plan = look_more(noises, asked)
         assert plan is not None
         own = Noise.of(plan)
         assert own is not None
@@ -124,7 +124,7 @@ def test_a_look_more_brings_any_noise_within_the_width_at_little_more_precision(
 def test_a_look_more_at_real_answers_has_a_grid_of_its_own() -> None:
     first = Noise.of(pbdp.plan(within=5.0, confidence=0.9, sensitivity=0.5, delta=1e-6))
     assert first is not None
-    plan = next_plan((first,), replace(REAL, region=AbsoluteRegion.even(1.0)))
+    plan = look_more((first,), replace(REAL, region=AbsoluteRegion.even(1.0)))
     assert plan is not None
     own = Noise.of(plan)
     assert own is not None
