@@ -279,7 +279,7 @@ def _over_answers(design: Design, goal: Goal, delta: float) -> tuple[Bounds, str
     for reserve in (share for share in RESERVES if least <= share):
         bounds = accountant.epsilon_at(delta * (1 - reserve))
         if bounds.upper < LARGEST and (1 + math.exp(bounds.upper)) * design.table_error() <= delta * reserve:
-            worst = accountant.worst_pair_at(bounds.upper, tolerance=1e-2)
+            worst = accountant.worst_pair_at(bounds.upper, tolerance=WORTH)
             reached = epsilon_of_pair(mechanism, worst.answer, worst.other, delta * (1 + reserve))
             return Bounds(lower=min(reached.lower, bounds.upper), upper=bounds.upper), OVER_ANSWERS
     raise CannotCertifyError(

@@ -16,6 +16,7 @@ from pbdp.mechanism.design import KERNEL_ERROR
 from pbdp.mechanism.weights import BITS
 from pbdp.noise.family import Problem, Shape, Shapes
 from pbdp.noise.kernel import Array
+from pbdp.planning.limit.closed_form import ULP
 from pbdp.root_finding import CLOSEST, least_enough
 
 # Scales below one over this leave all the mass at zero: 1 - P(noise = 0) is less than a unit of weight.
@@ -116,7 +117,7 @@ def estimated_loss(shape: Shape, problem: Problem, scales: Array) -> Array:
     mass = np.exp(log_first)
     inside, total = np.sum(mass * inside1, axis=1, keepdims=True), np.sum(mass, axis=1, keepdims=True)
     p, rho = inside / total, goal.confidence
-    boost = np.clip((rho - p) / (rho * np.maximum(1 - p, 1e-16)), 0.0, 1.0 if rho == 1 else 1 - 1e-12)
+    boost = np.clip((rho - p) / (rho * np.maximum(1 - p, ULP)), 0.0, 1.0 if rho == 1 else 1 - ULP)
     with np.errstate(divide="ignore"):
         lost = np.log1p(-boost)
     log_total = np.log(inside + (1 - boost) * (total - inside))

@@ -61,7 +61,7 @@ def cut_levels(question: Question, epsilon: float) -> tuple[int, float]:
     """
     width, delta, center = question.sensitivity, question.delta, question.central_points
     fallen = (1 - delta * center / width) / (1 - 2 * delta - 2 * delta / math.expm1(-epsilon))
-    last = max(0, math.ceil(-math.log1p(-min(fallen, 1 - 1e-16)) / epsilon) - 1)
+    last = max(0, math.ceil(-math.log1p(-min(fallen, math.nextafter(1.0, 0.0))) / epsilon) - 1)
     x, height = math.exp(-epsilon), math.exp(-epsilon * last)
     total = center + 2 * width * _levels_sum(epsilon, 0, last)
     end = (width * height - delta * total) / (width * (math.expm1(epsilon) + 2 * delta))

@@ -43,9 +43,6 @@ from pbdp.planning.together.joint import (
 from pbdp.planning.together.words import Requirements, named_requirements
 from pbdp.planning.vectors.plan import certified_vectors
 
-# Laws of each requirement that are tried together with the others, of each kind.
-MOST_OPTIONS = 5
-
 Row = Sequence[tuple[Requirement, Design]]
 Given = Mapping[str, Row] | Sequence[Row]
 
@@ -162,7 +159,7 @@ def fitted(requirement: Requirement, families: tuple[str, ...], concave: bool = 
         raise CannotCertifyError(
             f"{requirement.describe()}: no noise that only moves with the answer could be certified."
         )
-    return tuple(designs[:MOST_OPTIONS])
+    return tuple(designs)
 
 
 @lru_cache
@@ -176,7 +173,7 @@ def ranked(requirement: Requirement, families: tuple[str, ...]) -> tuple[Design,
 def _fitted_to_vector(requirement: Requirement, families: tuple[str, ...]) -> tuple[AnyDesign, ...]:
     """The same for a vector whose errors or changes are measured as a whole."""
     laws = certified_vectors(requirement, families)
-    return tuple(_payable(requirement, laws)[:MOST_OPTIONS])
+    return tuple(_payable(requirement, laws))
 
 
 def _payable(requirement: Requirement, laws: list[Certified]) -> list[AnyDesign]:

@@ -68,7 +68,7 @@ class Sizes:
             raise AssertionError("a vector has coordinates")
         dimensions, width = coordinates.dimensions, Fraction(requirement.half_width) / Fraction(grid.step)
         power = {"linf": 0, "l1": 1, "l2": 2}[coordinates.norm]
-        root = Fraction(math.isqrt(dimensions << 80) + 1, 1 << 40)
+        root = Fraction(math.sqrt(dimensions) * (1 + ROUNDING))
         width -= (Fraction(1), Fraction(dimensions), root)[power] * grid.lost
         most = -1 if width < 0 else min(math.floor(width ** max(power, 1)), LARGEST_SIZE)
         return cls(dimensions=dimensions, power=power, most=most)

@@ -38,6 +38,7 @@ from pbdp.noise.symmetric_lattice import scale_in_steps
 from pbdp.planning.candidates import shapes_for
 from pbdp.planning.certificate import Certificate, ProvenDesign
 from pbdp.planning.limit.closed_form import ROUNDING
+from pbdp.planning.limit.linear_program import LARGEST_EPSILON
 from pbdp.planning.scales import STEEPEST
 from pbdp.planning.vectors.error_law import Sizes
 from pbdp.planning.vectors.independent import (
@@ -119,7 +120,7 @@ class ProductLaplace(ProvenDesign):
         moved = sensitivity_in_steps(requirement, self.grid)
         epsilon = moved / self.scale_in_steps * (1 + ROUNDING)
         error = min(requirement.touched, moved) * self.table_error
-        return epsilon, (1 + math.exp(min(epsilon, 700.0))) * error * (1 + 1e-12)
+        return epsilon, (1 + math.exp(min(epsilon, LARGEST_EPSILON))) * error * (1 + 2 * ROUNDING)
 
     def release(self, requirement: Requirement) -> Release:
         """What is (epsilon, delta)-DP counts as the randomized response that dominates everything that is."""
