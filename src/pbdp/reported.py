@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,3 +41,10 @@ class Reported:
 
 def _report() -> Any:
     return import_module("pbdp.report.objects")
+
+
+def has_reproduction() -> bool:
+    """Whether the paper's reproduction is there: in the repository, not in the wheel. Imports nothing."""
+    package = find_spec("reproduction")
+    folders = None if package is None else package.submodule_search_locations
+    return folders is not None and PathFinder.find_spec("reproduction.published", folders) is not None

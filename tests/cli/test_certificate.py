@@ -153,3 +153,13 @@ def test_a_plan_can_be_verified(folder: Path, capsys: Capture) -> None:
     done = run(capsys, "verify", str(folder / "plan.json"))
     assert done.code == 0
     assert done.out.startswith("No errors found: epsilon")
+
+
+def test_a_page_is_never_printed_but_written_beside_where_one_is(
+    folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    done = run(capsys, "certificate", "plan.json")
+    assert (done.code, done.out) == (0, "Certificate in plan.certificate.html\n")
+    assert (folder / "plan.certificate.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert run(capsys, "certificate", "plan.json").code == 2

@@ -100,11 +100,10 @@ def test_words_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         "time",
         "(UTC)",
         "dataset",
-        "what",
-        "numbers",
+        *("what", "was", "asked"),
         "cost",
         "spent",
-        "query",
+        "key",
     ]
     share = re.findall(r"(\S+) %", history[2])
     assert len(share) == 2

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pbdp.cli.commands import COMMANDS
+from pbdp.cli.commands import COMMANDS, GROUPS
 from pbdp.cli.local import COMMANDS as LOCAL
-from pbdp.cli.main import parser
+from pbdp.cli.main import main, parser
 from pbdp.cli.parser import Parser
 from tests.cli.commands import FAST, PLAN, run
 
@@ -77,3 +77,28 @@ def test_no_number_is_taken_for_an_option(number: str) -> None:
     inside = Parser(prog="pbdp release")
     inside.add_argument("answers", nargs="*")
     assert inside.parse_args([number]).answers == [number]
+
+
+def test_the_help_of_tables_is_short_and_the_rest_is_under_help_all(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for option in ("--help", "--help-all"):
+        with pytest.raises(SystemExit):
+            main(["tables", option])
+    shown = capsys.readouterr().out
+    brief, whole = shown.split("usage: ")[1:]
+    assert len(brief.splitlines()) <= 62
+    for flag in ("--by", "--count", "--delta", "--ledger", "--help-all"):
+        assert flag in brief
+    for flag in ("--quantile", "--running", "--sql", "--sign"):
+        assert flag not in brief
+        assert flag in whole
+
+
+def test_commands_are_listed_by_task(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    titles = [line for line in shown.splitlines() if line.endswith(":") and line != "options:"]
+    assert [title.rstrip(":") for title in titles] == list(GROUPS)
+    assert all(f"\n  {name} " in shown for name in COMMANDS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,30 +48,29 @@ def declare(parser: Parser) -> None:
         "--publisher", metavar="TEXT", help="who publishes (left blank for a pen if not given)"
     )
     parser.add_argument("--source", metavar="TEXT", help="where the data comes from (likewise)")
-    add(parser, "--output", help="write a file (HTML)")
+    add(parser, "--output", help="write to this file (default: NAME.certificate.html here)")
     add(parser, "--force", "--json")
 
 
 def run(options: argparse.Namespace) -> str:
     """Read and check what the file claims, then write the page."""
-    target = None
-    if options.output is None and not options.json and sys.stdout is not None and sys.stdout.isatty():
-        raise InputError("--output", "given on a terminal", "nothing", "Such as -o certificate.html.")
-    if options.output is not None:
-        target = checked_target(options.output, options.force, [options.file])
+    given = options.output is not None
+    target = checked_target(options.output, options.force, [options.file]) if given else None
 
     from pbdp.report.certificates.html_page import certificate_page
 
     statement = _statement(options)
     page = certificate_page(statement, publisher=options.publisher, source=options.source)
-    if target is not None:
-        with new_file(target, options.force) as file:
-            file.write(page.encode())
+    if target is None:
+        stem = Path(statement.name.removesuffix(".manifest.json").removesuffix(".json")).name
+        options.output = f"{stem}.certificate.html"
+        target = checked_target(options.output, options.force, [options.file])
+    with new_file(target, options.force) as file:
+        file.write(page.encode())
     if options.json:
-        written = {"page": page} if target is None else {"written_to": options.output}
-        record = {"subject": statement.subject.lower(), "name": statement.name} | written
-        return json_text("certificate", record)
-    return page if target is None else f"Certificate in {options.output}"
+        record = {"subject": statement.subject.lower(), "name": statement.name}
+        return json_text("certificate", record | {"written_to": options.output})
+    return f"Certificate in {options.output}"
 
 
 def _statement(options: argparse.Namespace) -> Statement:

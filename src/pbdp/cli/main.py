@@ -17,7 +17,7 @@ from functools import cache
 from typing import Self, TextIO
 
 from pbdp import __version__
-from pbdp.cli.commands import COMMANDS
+from pbdp.cli.commands import GROUPS
 from pbdp.cli.files import Outcome, json_text
 from pbdp.cli.parser import Parser, UsageError
 from pbdp.errors import LargeDeltaWarning, PbdpError
@@ -41,7 +41,7 @@ def parser() -> Parser:
     """The parser of the whole command line, made once."""
     top = Parser(prog="pbdp", description="Differential privacy that meets your accuracy requirement.")
     top.add_argument("--version", action="version", version=f"pbdp {__version__}")
-    top.add_commands("pbdp.cli", COMMANDS)
+    top.add_commands("pbdp.cli", GROUPS)
     return top
 
 

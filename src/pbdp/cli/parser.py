@@ -34,6 +34,14 @@ _BETWEEN_NAMES = re.compile(r"(,? and | or |, )")
 _Formatter = argparse.RawDescriptionHelpFormatter
 
 
+class _AllHelp(argparse.Action):
+    """Print every option."""
+
+    def __call__(self, parser: Any, *_: object) -> None:
+        print(parser.format_all_help(), end="")
+        parser.exit()
+
+
 class UsageError(PbdpError):
     """The command line as a whole cannot be read; `usage` is the command whose help says how it is."""
 
@@ -47,7 +55,8 @@ class Parser(argparse.ArgumentParser):
 
     A `private` command takes true answers: no message repeats a value, and options may stand anywhere
     between the numbers (argparse on its own takes numbers after an option for strays, and prints them).
-    `instead` says what to do in place of options that people expect here and that are not.
+    `instead` says what to do in place of options that people expect here and that are not. A command with
+    many options names the `most_used`, which --help shows with its `brief` end; --help-all shows all.
     """
 
     _shows_help = False
@@ -56,23 +65,52 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=_Formatter, allow_abbrev=False, **settings)
         self.private = False
         self.instead: dict[str, str] = {}
+        self.most_used: frozenset[str] = frozenset()
+        self.takes = self.brief = ""
         self._module = module
         self._inside = False
         self._negative_number_matcher = re.compile(r"-(\.?\d|(inf|infinity|s?nan)$)", re.IGNORECASE)
 
-    def add_commands(self, package: str, commands: Mapping[str, str]) -> None:
-        """Take one of these commands, each with its line of help; its module in the package has its name."""
-        title = "commands, in the order of use"
-        parsers = self.add_subparsers(title=title, dest="command", metavar="COMMAND", required=True)
-        for name, words in commands.items():
-            parsers.add_parser(name, help=words, module=f"{package}.{name}")
+    def add_commands(self, package: str, groups: Mapping[str, Mapping[str, str]]) -> None:
+        """Take one of these commands, listed by task with a line each; its module has its name."""
+        parsers = self.add_subparsers(
+            dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS, prog=self.prog
+        )
+        self.usage = f"{self.prog} COMMAND ..."
+        for name in (name for commands in groups.values() for name in commands):
+            parsers.add_parser(name, module=f"{package}.{name}")
+        lists = (
+            "\n".join([f"{title}:", *(f"  {name:<11} {words}" for name, words in commands.items())])
+            for title, commands in groups.items()
+        )
+        self.epilog = "\n\n".join([*lists, f"{self.prog} COMMAND --help says what it takes."])
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         """As in argparse, which asks for one with every option; printed ones look at the terminal."""
         return _Formatter(prog=self.prog, width=None if self._shows_help else 80)
 
     def format_help(self) -> str:
-        """As in argparse, as wide as the terminal."""
+        """As in argparse, as wide as the terminal; the most used options alone, where they are named."""
+        self._shows_help = True
+        if not self.most_used:
+            return super().format_help()
+        hidden = [action for action in self._actions if not self._is_most_used(action)]
+        kept = [action.help for action in hidden], self.usage, self.epilog
+        try:
+            for action in hidden:
+                action.help = argparse.SUPPRESS
+            self.usage, self.epilog = f"{self.prog} {self.takes} [options]", self.brief
+            return super().format_help()
+        finally:
+            words, self.usage, self.epilog = kept
+            for action, text in zip(hidden, words, strict=True):
+                action.help = text
+
+    def _is_most_used(self, action: argparse.Action) -> bool:
+        return not action.option_strings or not self.most_used.isdisjoint(action.option_strings)
+
+    def format_all_help(self) -> str:
+        """Every option."""
         self._shows_help = True
         return super().format_help()
 
@@ -199,6 +237,10 @@ class Parser(argparse.ArgumentParser):
         command = import_module(self._module)
         self._module = None
         command.declare(self)
+        if self.most_used:
+            self.add_argument(
+                "--help-all", action=_AllHelp, nargs=0, help="every option, and how a file says it"
+            )
         if hasattr(command, "run"):
             self.set_defaults(run=command.run)
 

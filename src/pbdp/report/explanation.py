@@ -18,6 +18,7 @@ from pbdp.noise.family import known_families
 from pbdp.planning.certificate import NO_LOSS, is_payable
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.report.statement import Caution, literal
+from pbdp.reported import has_reproduction
 
 
 def explanation(plan: Plan, *, in_seconds: bool = False) -> list[str]:
@@ -295,10 +296,9 @@ def published(plan: Plan) -> list[str]:
 
     Nothing where the paper's reproduction is not installed.
     """
-    try:
-        published_figures = import_module("reproduction.published.figure").published_figures
-    except ModuleNotFoundError:
+    if not has_reproduction():
         return []
+    published_figures = import_module("reproduction.published.figure").published_figures
     laws = [entry.design for entry in (plan.chosen, *plan.others)]
     figures = published_figures(plan.requirement, [law for law in laws if isinstance(law, Design)])
     return [

@@ -19,4 +19,4 @@ def declare(parser: Parser) -> None:
         "Surveys in which each person randomizes their answer before it is sent, so that no one, the\n"
         "collector included, ever sees a true one: plan a survey, make reports, estimate from them."
     )
-    parser.add_commands("pbdp.cli.local", COMMANDS)
+    parser.add_commands("pbdp.cli.local", {"commands": COMMANDS})

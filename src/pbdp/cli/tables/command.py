@@ -76,6 +76,23 @@ Check what came out: pbdp verify visits.csv.manifest.json
 """  # noqa: S608 - commands, no SQL
 
 
+BRIEF = """examples:
+  pbdp tables visits.toml --dry-run
+  pbdp tables visits.csv --unit user_id --by city=Paris,Rome --groups-per-person 3 --rows-per-group 5 \\
+      --count 50 --sum spend 0 100 500 --delta 1e-6 --ledger pbdp-ledger.db --dataset visits -o visits.csv
+
+Other measures, selected groups, several tables, running totals, SQL and query files:
+pbdp tables --help-all
+"""
+MOST_USED = frozenset(
+    {
+        *("-h", "--help-all", "--unit", "--one-row-per-person", "--groups-per-person"),
+        *("--rows-per-group", "--by", "--where", "--count", "--sum", "--mean", "--delta", "--epsilon"),
+        *("--ledger", "--dataset", "-o"),
+    }
+)
+
+
 def declare(parser: Parser) -> None:
     """What the command takes."""
     parser.set_defaults(doing="Planning")
@@ -84,6 +101,7 @@ def declare(parser: Parser) -> None:
         "with one guarantee for the whole table and everything that one person adds to it."
     )
     parser.epilog = EXAMPLES
+    parser.most_used, parser.takes, parser.brief = MOST_USED, "QUERY.toml|DATA", BRIEF
     parser.add_argument(
         "asked", metavar="QUERY.toml|DATA", help="a query file, or data (.csv, .parquet, URL) and flags"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -50,33 +51,50 @@ def history_table(entries: Sequence[Entry], terms: Mapping[str, Terms]) -> str:
         return "Nothing yet."
     from pbdp.report.releases import cost_words
 
-    rows = [["record", "time (UTC)", "dataset", "what", "numbers", "cost", "spent", "query"]]
+    rows = [["record", "time (UTC)", "dataset", "what was asked", "cost", "spent", "key"]]
     for entry in entries:
         own = terms[entry.dataset]
-        given = entry.kind == "dataset"
-        query = _own_words(entry.query or entry.note or "")
         rows.append(
             [
                 str(entry.sequence),
                 entry.time[:19].replace("T", " "),
                 entry.dataset,
-                entry.plan_label or ("budget given" if given else entry.kind),
-                f"{entry.values:,}" if entry.values else "",
-                "" if given else cost_words(own, entry.cost, entry.spent, "paid"),
+                _short(_asked_words(entry)),
+                "" if entry.kind == "dataset" else cost_words(own, entry.cost, entry.spent, "paid"),
                 percent_up(own.share(entry.spent)),
-                query if len(query) <= LONGEST else f"{query[: LONGEST - 3]}...",
+                _short(entry.key or ""),
             ]
         )
-    return columns(rows, right=(0, 4, 5, 6))
+    return columns(rows, right=(0, 4, 5))
 
 
-def _own_words(query: str) -> str:
-    """What was asked, on one line; behind an accuracy ("within 50, ...; March") stand own words."""
-    line = query.replace("\n", " ")
-    asked, _, own = line.partition("; ")
-    if not own or not asked.startswith(("within ", "confidence ")):
-        return line
-    return asked if own.startswith("look ") else own
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+def _asked_words(entry: Entry) -> str:
+    """What was asked, in words: of a table its measures, else what the user said, else noise and numbers."""
+    if entry.kind == "dataset":
+        return f"budget given{f': {entry.note}' if entry.note else ''}"
+    if entry.query:
+        return _table_words(entry.query) or entry.query.replace("\n", " ")
+    if entry.note:
+        return f"{entry.plan_label}: {entry.note}" if entry.plan_label else entry.note
+    count = "1 number" if entry.values == 1 else f"{entry.values:,} numbers"
+    return f"{count}, {entry.plan_label} noise" if entry.plan_label else entry.kind
+
+
+def _table_words(query: str) -> str:
+    """The measures and columns of a table's query, which a record has as JSON; nothing of another one."""
+    try:
+        asked = json.loads(query)
+        names = [str(one["name"]) for one in asked["measures"]]
+        by = asked["by"].get("columns") or [
+            name for part in (asked["by"].get("keys"), *asked["by"].get("only", ())) for name in part or ()
+        ]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return ""
+    return f"table: {', '.join(names)}{f' by {chr(44).join(map(str, by))}' if by else ''}"
 
 
 def verification_words(found: Verification) -> str:
