@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from pbdp.tables.differences import Difference
     from pbdp.tables.query import Query
 
 Columns = dict[str, Column]
@@ -173,6 +174,26 @@ class ReleasedTable(Reported):
     def bounds_touched(self) -> tuple[TouchedCount, ...]:
         """How many people the bounds touched, where the query asks for it."""
         return touched_counts(self.plan, self.values)
+
+    def difference(
+        self,
+        measure: str,
+        one: Mapping[str, object],
+        other: Mapping[str, object],
+        *,
+        table: ReleasedTable | None = None,
+    ) -> Difference:
+        """How a number differs between two groups, or from that of another release, with an interval.
+
+        It costs nothing. `measure` is the name of a count, a sum or a mean, say; `one` and `other` are the
+        keys of two groups, {"city": "Paris"}, and `table` is where the other one is, if it is not here. What
+        is returned is the number of `one` less that of `other`.
+        """
+        from pbdp.tables.differences import difference_of
+
+        beside = self if table is None else table
+        instance("table", beside, ReleasedTable, "a released table")
+        return difference_of(measure, (self, one), (beside, other))
 
     def quantile(self, measure: str, q: float) -> Array:
         """A quantile of each group, read off a published distribution: it costs nothing.
