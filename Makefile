@@ -31,7 +31,7 @@ browser: $(READY) ## the Chromium that pages are tested in: installed where that
 	@$(BIN)/python -m tests.browser
 
 soak: $(READY) ## the long runs: designs, adversaries, kills, any request, call and command, mutations, a million releases timed, the studio fuzzed
-	@for run in ten_million adversaries thousand_kills any_request any_call any_command comparisons mutation; do \
+	@for run in ten_million adversaries thousand_kills planner_oracles any_request any_call any_command comparisons mutation; do \
 		echo "== $$run"; PYTHONPATH=. $(BIN)/python tests/soak/$$run.py || exit 1; done
 	@PBDP_CALLS=1000000 $(BIN)/pytest -q tests/release/test_sampler_timing.py
 	@PBDP_FUZZ=500 $(BIN)/pytest -q tests/studio/test_fuzz.py
