@@ -121,17 +121,23 @@ def test_a_budget_has_one(folder: Path, capsys: Capture) -> None:
 
 def test_a_table_has_one(folder: Path, capsys: Capture) -> None:
     data, query = folder / "visits.csv", folder / "query.toml"
-    data.write_text("who,city\n1,Rome\n2,Paris\n2,Paris\n", encoding="utf-8")
+    data.write_text("who,city,age\n1,Rome,30\n2,Paris,40\n2,Paris,40\n", encoding="utf-8")
     query.write_text(
         f'data = "{data}"\nunit = "who"\ndelta = 1e-6\ngroups_per_person = 1\nrows_per_group = 2\n'
-        '[by]\ncity = ["Paris", "Rome"]\n[visits]\nkind = "count"\nwithin = 40\n',
+        '[by]\ncity = ["Paris", "Rome"]\n[visits]\nkind = "count"\nwithin = 40\n'
+        '[age]\nkind = "mean"\ncolumn = "age"\nlow = 0\nhigh = 99\ncount_within = 60\n',
         encoding="utf-8",
     )
-    done = run(capsys, "tables", str(query), "-o", str(folder / "out.csv"))
+    ledger = str(folder / "hidden" / "budget.db")
+    paid = ["--ledger", ledger, "--dataset", "visits"]
+    done = run(capsys, "tables", str(query), "-o", str(folder / "out.csv"), *paid)
     assert done.code == 0, done.err
     page = certificate(capsys, folder, "out.csv.manifest.json")
     assert "all rows with the same who" in page
     assert "Nobody counts in more than 1 group:" in page
+    # every published column, and what the whole budget comes to
+    assert "<td>age</td><td>with an interval of its own in every group, 95 % of the time at least" in page
+    assert "<td>Whole budget</td><td>epsilon 3 at delta " in page
     assert run_lines(printed_lines(page), folder / "certificate.html").splitlines()[-1] in ("HOLDS", "AGREES")
 
 

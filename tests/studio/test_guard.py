@@ -19,6 +19,7 @@ def test_the_token_works_once_and_becomes_a_cookie(tmp_path: Path) -> None:
         assert studio.ask("GET", "/api/about").status == 401
         assert studio.ask("POST", "/api/session", {"token": "x" * 43}).status == 403
         assert studio.ask("POST", "/api/session", {"token": None}).status == 403
+        assert studio.ask("POST", "/api/session", {"token": "\ud800"}).status == 403
         entered = studio.ask("POST", "/api/session", {"token": studio.token})
         assert entered.status == 200
         cookie = entered.headers["set-cookie"]

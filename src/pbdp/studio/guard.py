@@ -90,7 +90,8 @@ class Session:
 
 
 def _same(given: str, held: str) -> bool:
-    return hmac.compare_digest(given.encode(), held.encode())
+    # JSON may hold halves of characters, which UTF-8 has not
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), held.encode())
 
 
 class Guard:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,6 +66,12 @@ def test_cards_need_no_matplotlib() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'pbdp[plot]'" in done.stdout
+
+
+def test_a_picture_shows_itself_in_a_notebook() -> None:
+    plan = pbdp.plan(within=5, confidence=0.9, sensitivity=1, delta=1e-6, integer=True)
+    picture: Any = plan.plot()
+    assert picture._repr_png_().startswith(b"\x89PNG")
 
 
 def test_tables_show_themselves(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from pbdp.digits import (
 from pbdp.ledger.budget import Budget
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing import fingerprint
+from pbdp.planning.pricing import Terms, fingerprint
 from pbdp.report.certificates.checker import LEDGER, lines_for
 from pbdp.report.certificates.release_file import ReleaseFile
 from pbdp.report.statement import Caution
@@ -147,7 +147,11 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
             "Each published number is as near to the truth (after the bounds) as the table below says.",
             _technical(noise),
         ],
-        numbers=_figures(noise, counted=f"{table['rows']:,} groups", table=plan),
+        numbers=[
+            *_figures(noise, counted=f"{table['rows']:,} groups", table=plan),
+            *_derived(plan),
+            *_whole_budget(paid),
+        ],
         conditions=conditions,
         source=source,
         command=f"pbdp verify {name}",
@@ -303,6 +307,37 @@ def _figures(plan: Plan, counted: str = "", table: TablePlan | None = None) -> F
     if len(plan.parts) > MOST_ROWS:
         rows.append(("", f"and {len(plan.parts) - MOST_ROWS} more; the file lists them"))
     return rows
+
+
+def _derived(plan: TablePlan) -> Facts:
+    """The published columns that are made of other numbers: means and ratios."""
+    rows: Facts = []
+    for measure in plan.query.measures:
+        if measure.chosen or not (measure.derived or measure.name in plan.follows):
+            continue
+        width, sure = measure.promised(plan), percent_down(measure.confidence_of(plan))
+        near = "with an interval of its own in every group"
+        if width is not None:
+            near = f"within {rounded_up(width)} of the bounded number"
+            if measure.at_least is not None:
+                near += f" in groups of {measure.at_least:,} rows or more"
+        rows.append((measure.name, f"{near}, {sure} of the time at least; made of the numbers above"))
+    return rows
+
+
+def _whole_budget(paid: Mapping[str, Any] | None) -> Facts:
+    """What everything that the same budget may ever pay for comes to, in the words of this release."""
+    if paid is None:
+        return []
+    terms = Terms.from_record(paid["rule"])
+    at = f"epsilon {epsilon_text(terms.epsilon)} at delta {delta_text(terms.delta)}"
+    often = percent_up(terms.risk())
+    return [
+        (
+            "Whole budget",
+            f"{at}, for all that {paid['dataset']} ever pays for; attacker right at most {often}",
+        )
+    ]
 
 
 def _assumed(plan: Plan) -> list[str]:

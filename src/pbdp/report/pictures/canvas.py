@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,10 +32,19 @@ def new_figure(
         from matplotlib.figure import Figure as NewFigure
     except ImportError:
         raise MissingPackageError("A picture", "matplotlib", "'pbdp[plot]'") from None
+
+    class Picture(NewFigure):
+        """A figure that notebooks show by itself: without pyplot they know no other way to."""
+
+        def _repr_png_(self) -> bytes:
+            sink = io.BytesIO()
+            self.savefig(sink, format="png", dpi=100)
+            return sink.getvalue()
+
     with mpl.rc_context(
         rc={"font.size": 12, "svg.fonttype": "none", "axes.spines.top": False, "axes.spines.right": False}
     ):
-        figure = NewFigure(figsize=(width * columns, height * rows), layout="constrained")
+        figure = Picture(figsize=(width * columns, height * rows), layout="constrained")
         panels = [figure.add_subplot(rows, columns, index + 1) for index in range(rows * columns)]
     for panel in panels:
         panel.grid(visible=True, alpha=0.25)
