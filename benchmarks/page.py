@@ -22,7 +22,7 @@ from benchmarks.measuring import HERE, RIVALS, Section
 from pbdp.report.pictures.canvas import COLORS, name_ends, new_figure, save
 
 ROOT = HERE.parent
-SECTIONS = ("epsilon", "budget", "composition", "draws", "tables", "marginals", "local")
+SECTIONS = ("epsilon", "budget", "composition", "draws", "tables", "marginals", "quantiles", "local")
 BEGIN, END = "<!-- compared -->", "<!-- /compared -->"
 
 
