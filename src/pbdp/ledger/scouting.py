@@ -10,6 +10,7 @@ So its interval has a level at which all scouts together miss no more often than
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -30,6 +31,7 @@ from pbdp.paying import Blocks
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Amounts
 from pbdp.planning.pricing.choice import Affordable
+from pbdp.root_finding import least_enough
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
@@ -178,12 +180,11 @@ class LookPrice:
         """About the answer from which on looking costs less than the floor fixed in advance."""
         if self.fixed is None or self.most is None or not self.procedure.scouts:
             return None
-        width = self.procedure.target.width
-        for answer in (width.floor / width.theta * 1.02 ** np.arange(300)).tolist():
-            found = self.about(answer)
-            if found is not None and found < self.fixed[1]:
-                return float(f"{answer:.2g}")
-        return None
+        (_, fixed), width = self.fixed, self.procedure.target.width
+        found = least_enough(
+            lambda answer: (self.about(answer) or 0.0) - fixed, width.floor / width.theta, close=0.01
+        )
+        return float(f"{found:.2g}") if math.isfinite(found) else None
 
     @property
     def gain(self) -> float | None:
