@@ -194,6 +194,12 @@ def test_the_command_publishes_bounds_with_a_manifest(
     assert "fare_high" in capsys.readouterr().out
     assert main(["bounds", *asks, "-o", str(tmp_path / "b.csv")]) == 0
     assert (tmp_path / "b.csv").read_text().startswith('"fare_low","fare_high"')
+    capsys.readouterr()
+    from pbdp.report.words.tables import table_words
+
+    data_frame = trips([float(at % 90) for at in range(2000)])
+    found = pbdp.bounds(data_frame, column="fare", unit="who", people=1000, cut="10%", delta=1e-6)
+    assert "At most 10% of the people are beyond each bound" in table_words(found.table, 10)
     assert main(["verify", str(tmp_path / "b.csv.manifest.json")]) in (0, 4)
     assert main(["bounds", *asks[:-2]]) == 2
 

@@ -219,6 +219,20 @@ def test_a_budget_pays_once_and_keeps_what_was_drawn(tmp_path: Path) -> None:
         )
 
 
+def test_a_few_counts_are_shown_to_people() -> None:
+    from pbdp.report.words.tables import table_words
+
+    measure = Distribution(**THOUSAND, within=50)
+    table = asked(measure).plan().release(trips([float(at % 200) for at in range(600)]))
+    assert len(measure.value_columns) == 1024
+    assert len(measure.shown_columns) <= 9
+    assert measure.shown_columns[-1] == measure.value_columns[-1]
+    words = table_words(table, 10)
+    assert "distribution_fare_at_most_1023" in words
+    assert "off by at most so many ranks" in words
+    assert len(table.numbers) <= 9
+
+
 # ------------------------------------------------------------------------------------------ what is refused
 
 

@@ -116,9 +116,13 @@ class Bounds(BoundsRequest, Quantiles):
             confidence: "how often it holds, for both bounds at once, at least",
         }
 
+    @property
+    def reading(self) -> str:
+        return f"at most {self.cut} of the people are beyond each bound, in groups of {self.people:,} or more"
+
     def promise(self, plan: TablePlan) -> str:
         del plan
-        return f"at most {self.cut} of the people are beyond each bound, in groups of {self.people:,} or more"
+        return self.reading
 
     def chosen_columns(self, plan: TablePlan, drawn: Mapping[str, Column]) -> dict[str, Column]:
         """Both bounds, and the promise."""

@@ -8,6 +8,7 @@ many of the true one, for all q at once, and costs nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from pbdp.tables.query import Query
 
 
+# Counts of a group that are shown to people.
+_SHOWN = 9
+
+
 @request("Distribution")
 class Distribution(DistributionRequest, Quantiles):
     """The distribution of a column: how many rows are at or below each value of a grid, all at once.
@@ -41,6 +46,16 @@ class Distribution(DistributionRequest, Quantiles):
     def value_columns(self) -> tuple[str, ...]:
         """The counts at or below each value; the last one is of all rows."""
         return tuple(f"{self.name}_at_most_{plain(value)}" for value in self.grid_values())
+
+    @property
+    def shown_columns(self) -> tuple[str, ...]:
+        """A few of them, up to that of all rows."""
+        every = self.value_columns
+        return every[-1 :: -max(math.ceil(len(every) / _SHOWN), 1)][::-1]
+
+    @property
+    def reading(self) -> str:
+        return "all counts at or below a value, and above it, are off by at most so many ranks"
 
     def grid_values(self) -> list[float]:
         """The values of the grid."""

@@ -83,6 +83,16 @@ class Measure(MeasureRequest, ABC):
         return (self.name,)
 
     @property
+    def shown_columns(self) -> tuple[str, ...]:
+        """Those of them that are shown to people, where there may be too many."""
+        return self.value_columns
+
+    @property
+    def reading(self) -> str:
+        """What the published columns of something chosen say, in words."""
+        return ""
+
+    @property
     def columns(self) -> list[str]:
         """The columns that are published of it."""
         return [self.name + suffix for suffix in SUFFIXES]

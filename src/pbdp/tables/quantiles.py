@@ -177,6 +177,10 @@ class Quantiles(Measure):
         return tuple(f"{self.name}_q{percent_text(level)}" for level in self.levels)
 
     @property
+    def reading(self) -> str:
+        return "at most so many rows too many, or too few, are below a value with a rank"
+
+    @property
     def columns(self) -> list[str]:
         return [*self.value_columns, f"{self.name}_rank_within", f"{self.name}_confidence"]
 

@@ -149,8 +149,8 @@ class ReleasedTable(Reported):
 
     @property
     def numbers(self) -> list[str]:
-        """The columns of the published numbers themselves."""
-        return [name for measure in self.plan.query.measures for name in measure.value_columns]
+        """The columns of the published numbers themselves; of a distribution a few of them."""
+        return [name for measure in self.plan.query.measures for name in measure.shown_columns]
 
     def with_ends(self, number: str) -> tuple[Array, Array, Array]:
         """A published number and the ends of its interval; the number itself where it has none.

@@ -147,7 +147,7 @@ def publish(options: argparse.Namespace, asked: Asked) -> Outcome:
     target = files.target
     signer = _signer(options, [*data, *files.tables, *([files.manifest] if files.manifest else [])])
     picture = picture_of(options)
-    measures = [name for measure in asked.query.measures for name in measure.value_columns]
+    measures = [name for measure in asked.query.measures for name in measure.shown_columns]
     if options.plot_order is not None and (picture is None or options.plot_order not in measures):
         rule = f"used with --plot and one of {', '.join(measures)}"
         raise ContradictionError("--plot-order", rule, options.plot_order)

@@ -43,11 +43,12 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
             right.append(len(heads) - 1)
     for measure in query.measures:
         if measure.chosen:
-            right += range(len(heads), len(heads) + len(measure.value_columns) + 1)
-            heads += [*measure.value_columns, "rank within"]
+            ranks = [one for one in (f"{measure.name}_rank_within",) if one in table.columns]
+            right += range(len(heads), len(heads) + len(measure.shown_columns) + len(ranks))
+            heads += [*measure.shown_columns, *(["rank within"] if ranks else [])]
             cells += [
                 [plain(value) for value in table.columns[name][:shown].tolist()]
-                for name in [*measure.value_columns, f"{measure.name}_rank_within"]
+                for name in [*measure.shown_columns, *ranks]
             ]
             continue
         values, intervals = _numbers(table, measure, shown)
@@ -77,9 +78,10 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
     )
     bounded = any(map(query.is_bounded, query.measures))
     what = f"The {'bounded' if bounded else 'true'} number of a group is between the two ends"
-    if any(measure.chosen for measure in query.measures):
-        ranks = "at most so many rows too many, or too few, are below a value with a rank"
-        what = ranks.capitalize() if all(one.chosen for one in query.measures) else f"{what}, and {ranks},"
+    if readings := list(dict.fromkeys(one.reading for one in query.measures if one.chosen)):
+        said = ", and ".join(readings)
+        alone = all(one.chosen for one in query.measures)
+        what = said[0].upper() + said[1:] if alone else f"{what}, and {said},"
     tail = f"{what} {sure}."
     if query.nonnegative:
         tail = f"{tail} {NOT_CERTIFIED}"
