@@ -188,6 +188,8 @@ def _names_typed(_: str, text: str) -> list[str]:
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise InputError(name, "a text", shown(value))
+    if not value.isprintable() and any("\ud800" <= mark <= "\udfff" for mark in value):
+        raise InputError(name, "a text in Unicode", "halves of characters")
     return value
 
 

@@ -92,7 +92,10 @@ def confidence_level(name: str, value: object) -> float:
 
 def promised_level(name: str, value: object) -> float:
     """The confidence of a promise; one is a promise without exception."""
-    return 1.0 if plain(value) == 1 and not isinstance(value, bool) else confidence_level(name, value)
+    number = plain(value)
+    if not isinstance(number, bool) and isinstance(number, Real) and number == 1:
+        return 1.0
+    return confidence_level(name, value)
 
 
 def fraction(name: str, value: object, remedy: str = "") -> float:

@@ -12,6 +12,7 @@ from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
 from pbdp.errors import ContradictionError, InputError
 from pbdp.json_records import NotJsonError, content_of, json_of
+from pbdp.kinds import TEXT
 from pbdp.parameters import is_connection
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ def declare(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> str:
     """Read and check what the file claims, then write the page."""
+    for name in ("publisher", "source"):
+        if (text := getattr(options, name)) is not None:
+            TEXT.check(name, text)
     given = options.output is not None
     target = checked_target(options.output, options.force, [options.file]) if given else None
 

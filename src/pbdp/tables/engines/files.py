@@ -275,7 +275,7 @@ def _matching(entry: str) -> list[Path]:
     if path.is_dir():
         try:
             found = sorted(file for file in path.rglob("*") if _known(file) and file.is_file())
-        except PermissionError as error:
+        except OSError as error:
             raise InputError("data", "readable", entry, f"{error.filename}: {error.strerror}.") from None
         if found:
             return found
