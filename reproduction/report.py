@@ -15,7 +15,7 @@ from string import Template
 from typing import Any
 
 from pbdp import __version__
-from reproduction.experiment import Cause, Finding
+from reproduction.experiment import Cause, Finding, Row
 from reproduction.result import Result
 from reproduction.summary import Point
 
@@ -249,11 +249,39 @@ def _section(result: Result) -> str:
     return f"""<section id="{experiment.name}"><h2>{_number(result)}: {_text(experiment.title)}</h2>
 <h3>What the paper says</h3><p>{_text(experiment.claim)}</p>
 <h3>What it leaves open, and what was chosen</h3><p>{_text(experiment.chosen)}</p>
+{_run(result)}
 <figure><div class="scroll"><img src="data:image/svg+xml;base64,{picture}" alt="{_text(description)}"></div>
 <figcaption>Files: {_links(result)} ({len(result.rows):,} rows).</figcaption></figure>
 <h3>What is found</h3><ul class="findings">
 {findings}
 </ul></section>"""
+
+
+# What a setting is called, by the column that holds it.
+SETTINGS = {
+    "width": "|S|",
+    "confidence": "ρ",
+    "sensitivity": "Δ",
+    "theta": "θ",
+    "delta": "δ",
+    "order": "α",
+    "releases": "T",
+}
+
+
+def settings_run(rows: Sequence[Row]) -> str:
+    """The settings of these rows in words, as a quick run has fewer than are listed as chosen."""
+    said = []
+    for column, symbol in SETTINGS.items():
+        values = sorted({float(value) for row in rows if isinstance(value := row.get(column), int | float)})
+        if values:
+            said.append(f"{symbol} = {', '.join(f'{value:g}' for value in values)}")
+    return "; ".join(said)
+
+
+def _run(result: Result) -> str:
+    said = settings_run(result.rows)
+    return f'<p class="quiet">Run here: {_text(said)}.</p>' if said else ""
 
 
 def _finding(finding: Finding) -> str:

@@ -60,8 +60,12 @@ def _stringency(points: Points) -> list[Finding]:
     }
     ordered = {measure: here for measure, here in ordered.items() if here}
     pairs = [(low, high) for low, high in pairwise(ordered) if low.startswith("δ") == high.startswith("δ")]
-    if not pairs:
+    if not ordered:
         return []
+    if not pairs:
+        run = " and ".join(ordered)
+        text = f"Whether boosting saves more under a stricter measure is open: only {run} was run."
+        return [Finding(text=text, figures={"measures": float(len(ordered))})]
     return [_ordered("Under a stricter measure (smaller δ, larger α) boosting saves more ε", ordered, pairs)]
 
 

@@ -18,6 +18,7 @@ import math
 from pbdp.accounting.exact.tables import Bounds
 from pbdp.errors import CannotCertifyError
 from pbdp.noise.gaussian import Gaussian
+from pbdp.planning.candidates import BOOSTED
 from pbdp.planning.limit.closed_form import Limit, limit_of
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import all_families, plan_for
@@ -169,6 +170,8 @@ def _planned(aligned: Aligned, families: tuple[str, ...]) -> list[Row]:
     Laws that change with the answer are left out of the plan: "exact best" is the same search for them.
     """
     requirement = aligned.asked()
+    if requirement.region.per_answer:
+        families = tuple(name for name in families if not name.startswith(BOOSTED))
     try:
         plan = plan_for(requirement, families)
     except CannotCertifyError:

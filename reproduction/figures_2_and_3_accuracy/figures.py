@@ -49,18 +49,26 @@ GRAY = "0.55"
 # As published: dashes and hollow marks. Exactly accounted: full lines and full marks, in another color.
 HOLLOW: dict[str, Any] = {"ls": "--", "mfc": "white", "ms": 6, "lw": 2}
 FULL: dict[str, Any] = {"ls": "-", "ms": 5, "lw": 2}
-MOVING: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
+Curves = dict[tuple[str, str], tuple[str, dict[str, Any]]]
+AGAINST: Curves = {
     ("absolute", "plain gaussian"): ("plain Gaussian", {"color": BLACK, "ls": ":", "marker": "x", "ms": 5}),
+}
+# Small multiples: the same plain Gaussian in each, beside what one question is about.
+ABSOLUTE: Curves = AGAINST | {
     ("absolute", PUBLISHED): ("absolute, as published", HOLLOW | {"color": ORANGE, "marker": "o"}),
     ("absolute", EXACT): ("absolute, the same exactly", FULL | {"color": BLUE, "marker": "o"}),
-    ("absolute", BEST): ("absolute, best σ, exactly", FULL | {"color": SKY, "ls": "-.", "marker": "D"}),
+}
+RELATIVE: Curves = AGAINST | {
     ("relative", PUBLISHED): ("relative, as published", HOLLOW | {"color": PINK, "marker": "s"}),
     ("relative", EXACT): ("relative, the same exactly", FULL | {"color": VERMILION, "marker": "s"}),
+}
+INSTEAD: Curves = AGAINST | {
+    ("absolute", BEST): ("absolute, best σ, exactly", FULL | {"color": SKY, "ls": "-.", "marker": "D"}),
     ("absolute", "plain laplace"): ("plain Laplace", {"color": GRAY, "ls": (0, (3, 1, 1, 1)), "marker": "+"}),
     ("absolute", "planner"): ("planner's choice", FULL | {"color": GREEN, "marker": "^"}),
     ("absolute", "limit"): ("proved limit", {"color": BLACK, "ls": "-", "lw": 1}),
 }
-FIXED: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
+FIXED: Curves = {
     ("fixed", "plain gaussian"): (
         "plain Gaussian, same σ",
         {"color": BLACK, "ls": ":", "marker": "x", "ms": 5},
@@ -70,7 +78,8 @@ FIXED: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
     ("fixed", "clamped"): ("clamped", FULL | {"color": SKY, "ls": "-.", "marker": "v"}),
     ("fixed", "truncated"): ("truncated", FULL | {"color": GREEN, "marker": "^"}),
 }
-PANEL_HEIGHT = 3.5
+GROUPS = {"absolute error": ABSOLUTE, "relative error": RELATIVE, "what else meets it": INSTEAD}
+PANEL_WIDTH, PANEL_HEIGHT = 4.2, 2.9
 
 
 def width_cases(quick: bool) -> list[Settings]:
@@ -161,43 +170,52 @@ def _case(
 
 
 def draw_panels(rows: list[Row], along: str, label: str, *, logarithmic: bool) -> Figure:
-    """epsilon against a column of the rows, a row of panels for each measure, a column for each Δ."""
+    """epsilon against a column of the rows: for each measure and Δ a row of panels with one scale of ε.
+
+    A row of fixed ranges has a panel for each Δ.
+    """
     main = having(rows, part=MAIN)
     measures = list(dict.fromkeys((row["delta"], row["order"]) for row in main))
-    kinds = [
-        (delta, order, curves)
-        for curves, regions in ((MOVING, REGIONS[:2]), (FIXED, REGIONS[2:]))
-        for delta, order in (measures if curves is MOVING else measures[:1])
-        if any(having(main, region=region, delta=delta, order=order) for region in regions)
-    ]
-    places = [
-        (delta, order, curves, sensitivity)
-        for delta, order, curves in kinds
-        for sensitivity in sorted(set(numbers(having(main, delta=delta, order=order), "sensitivity")))
-    ]
-    columns = -(-len(places) // len(kinds))
-    figure, panels = new_figure(len(kinds), columns)
-    figure.set_size_inches(6.4 * columns, PANEL_HEIGHT * len(kinds) + 1.6)
-    for panel, (delta, order, curves, sensitivity) in zip(panels, places, strict=True):
-        here = having(main, sensitivity=sensitivity, delta=delta, order=order)
-        _curves(panel, here, along, curves)
-        fixed = "fixed range, " if curves is FIXED else ""
-        title = f"{fixed}{measure_in_words(delta, order)}, Δ = {sensitivity:g}"
-        panel.set(title=title, xlabel=label, ylabel="ε", yscale="log")
-        if logarithmic:
-            _whole_ticks(panel, here, along)
-    _legends(figure, panels, columns)
+    panels_of: list[list[tuple[str, list[Row], Curves]]] = []
+    for delta, order in measures:
+        here = having(main, delta=delta, order=order)
+        words = measure_in_words(delta, order)
+        for sensitivity in sorted(set(numbers(here, "sensitivity"))):
+            at = having(here, sensitivity=sensitivity)
+            title = f"{words}, Δ = {sensitivity:g}"
+            panels_of.append([(f"{title}: {name}", at, curves) for name, curves in GROUPS.items()])
+    delta, order = measures[0]
+    fixed = having(main, region="fixed", delta=delta, order=order)
+    shown = sorted(set(numbers(fixed, "sensitivity")))[: len(GROUPS)]
+    if fixed:
+        titles = [f"fixed range, {measure_in_words(delta, order)}, Δ = {each:g}" for each in shown]
+        rows_of = [having(fixed, sensitivity=each) for each in shown]
+        panels_of.append([(title, at, FIXED) for title, at in zip(titles, rows_of, strict=True)])
+    figure, panels = new_figure(len(panels_of), len(GROUPS))
+    figure.set_size_inches(PANEL_WIDTH * len(GROUPS), PANEL_HEIGHT * len(panels_of) + 1.6)
+    for place, row in enumerate(panels_of):
+        beside = panels[place * len(GROUPS) : (place + 1) * len(GROUPS)]
+        for panel in beside[1 : len(row)]:
+            panel.sharey(beside[0])  # before anything is drawn, so that all of it fits
+        for panel, (title, here, curves) in zip(beside, row, strict=False):
+            _curves(panel, here, along, curves)
+            panel.set(xlabel=label, ylabel="ε", yscale="log")
+            panel.set_title(title, fontsize=10)
+            if logarithmic:
+                _whole_ticks(panel, here, along)
+        for panel in beside[len(row) :]:
+            panel.set_axis_off()
+    _legends(figure, panels, len(GROUPS))
     return figure
 
 
-def _curves(
-    panel: Axes, rows: list[Row], along: str, curves: dict[tuple[str, str], tuple[str, dict[str, Any]]]
-) -> None:
+def _curves(panel: Axes, rows: list[Row], along: str, curves: Curves) -> None:
     for (region, kind), (name, style) in curves.items():
         found = having(rows, region=region, kind=kind)
         points = sorted(zip(numbers(found, along), numbers(found, "epsilon"), strict=True))
         if points:
-            panel.plot(*zip(*points, strict=True), label=name, **({"lw": 2} | style))
+            kept: dict[str, Any] = {"lw": 2} | style
+            panel.plot(*zip(*points, strict=True), label=name, **kept)
 
 
 def _whole_ticks(panel: Axes, rows: list[Row], along: str) -> None:
@@ -212,7 +230,7 @@ def _whole_ticks(panel: Axes, rows: list[Row], along: str) -> None:
 
 
 def _legends(figure: Figure, panels: list[Axes], columns: int) -> None:
-    """One legend below all panels, and the fixed range's own inside its last panel's row."""
+    """One legend above all panels, and that of the fixed range below."""
     handles: dict[str, Any] = {}
     for panel in panels:
         for handle, name in zip(*panel.get_legend_handles_labels(), strict=True):

@@ -17,11 +17,13 @@ a slip, the docstring says whether the formula is kept literally or mended; SLIP
     special_cases    absolute error, relative error, fixed range: Propositions 4, 5 and 6, Remarks 3 and 4
     optimum          Algorithm 2
     figure           one number to show beside a plan
+    mechanism        all of it for a mechanism of `pbdp.boosted`
 """
 
 from reproduction.published.figure import PublishedFigure, published_epsilon, published_figures
 from reproduction.published.kernel_loss import LABEL
 from reproduction.published.measure import AtDelta, AtOrder
+from reproduction.published.mechanism import PublishedMechanism, published
 from reproduction.published.optimum import PublishedOptimum, Search
 from reproduction.published.special_cases import AbsoluteError, FixedRange, Reading, RelativeError
 
@@ -32,10 +34,12 @@ __all__ = [
     "AtOrder",
     "FixedRange",
     "PublishedFigure",
+    "PublishedMechanism",
     "PublishedOptimum",
     "Reading",
     "RelativeError",
     "Search",
+    "published",
     "published_epsilon",
     "published_figures",
 ]

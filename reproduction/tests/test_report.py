@@ -14,9 +14,10 @@ import pytest
 
 from pbdp.errors import InputError, PbdpError
 from reproduction.command import chosen_experiments, reproduce
+from reproduction.experiment import Row
 from reproduction.experiments import EXPERIMENTS
 from reproduction.kept import opened_folder
-from reproduction.report import Made, record_of, report_of, slip_tables
+from reproduction.report import Made, record_of, report_of, settings_run, slip_tables
 from reproduction.result import csv_text, result_of
 from reproduction.tests.toy import CAUSE, COUNT, toy
 
@@ -162,3 +163,13 @@ def test_figures_are_chosen_by_number() -> None:
         for quick in (True, False):
             texts = [json.dumps(case, sort_keys=True) for case in experiment.cases(quick)]
             assert len(set(texts)) == len(texts) > 0
+
+
+def test_the_settings_that_were_run_are_said() -> None:
+    rows: list[Row] = [
+        {"width": 20.0, "delta": 1e-5, "order": None, "kind": "plain"},
+        {"width": 5.0, "delta": 1e-5, "order": None, "kind": "plain"},
+        {"width": 5.0, "delta": None, "order": 2.0, "kind": "plain"},
+    ]
+    assert settings_run(rows) == "|S| = 5, 20; δ = 1e-05; α = 2"
+    assert settings_run([{"kind": "plain"}]) == ""

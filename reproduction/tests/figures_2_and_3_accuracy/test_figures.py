@@ -44,6 +44,21 @@ def test_every_point_of_figure_2_has_one_case() -> None:
     assert {case["part"] for case in full} == {"main", "varied", "reading"}
 
 
+def test_a_panel_has_few_curves(against_width: list[Row]) -> None:
+    figure = AGAINST_WIDTH.draw(against_width)
+    drawn = [panel for panel in figure.axes if panel.axison]
+    assert len(drawn) >= 3
+    assert all(0 < len(panel.lines) <= 5 for panel in drawn)
+
+
+def test_what_the_quick_run_cannot_tell_is_left_open() -> None:
+    used = [case for case in AGAINST_WIDTH.cases(True) if case["region"] == "absolute"]
+    rows = [row for case in used for row in AGAINST_WIDTH.compute(case)]
+    (finding,) = [f for f in AGAINST_WIDTH.findings(rows) if "stricter measure" in f.text]
+    assert finding.holds is None
+    assert finding.text.endswith("is open: only δ = 1e-5 and Rényi, α = 2 was run.")
+
+
 def test_epsilon_falls_with_the_width(against_width: list[Row]) -> None:
     points = having(compared(against_width, "main"), region="absolute", order=10.0)
 
@@ -83,7 +98,7 @@ def test_the_findings_name_the_broken_curves_and_show_why(against_width: list[Ro
 def test_every_panel_has_curves_and_axes_in_words(against_width: list[Row]) -> None:
     figure = AGAINST_WIDTH.draw(against_width)
 
-    assert len(figure.axes) == 2  # two measures, one sensitivity
+    assert len(figure.axes) == 2 * 3  # two measures, one sensitivity, three questions
     assert all(panel.lines and panel.get_xlabel() and panel.get_ylabel() == "ε" for panel in figure.axes)
     assert all(panel.get_yscale() == "log" and panel.get_xscale() == "log" for panel in figure.axes)
     assert "Δ = 1" in figure.axes[0].get_title()
@@ -167,7 +182,7 @@ def test_the_three_verdicts_stand_apart(against_width: list[Row]) -> None:
 
 
 def test_the_confidence_is_the_horizontal_axis(against_confidence: list[Row]) -> None:
-    (panel,) = AGAINST_CONFIDENCE.draw(against_confidence).axes
+    panel, *_ = AGAINST_CONFIDENCE.draw(against_confidence).axes
 
     assert panel.get_xlabel() == "confidence ρ"
     assert panel.get_xscale() == "linear"
