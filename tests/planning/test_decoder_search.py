@@ -551,8 +551,9 @@ def test_families_that_cannot_win_are_decoded_when_alternatives_are_asked_for() 
     assert min(epsilons["gaussian, decoded"], epsilons["huber, decoded"]) > 1.01 * plan.epsilon
 
 
-def test_other_families_are_decoded_where_delta_is_large() -> None:
-    plan = pbdp.plan(within="10%+726", confidence=0.9, sensitivity=1, delta=1e-4, integer=True, families=None)
+def test_other_families_that_are_asked_for_win_where_delta_is_large() -> None:
+    asked: dict[str, Any] = {"within": "10%+726", "confidence": 0.9, "sensitivity": 1, "delta": 1e-4}
+    plan = pbdp.plan(integer=True, families=("laplace", "huber"), **asked)
     assert plan.design.name == "huber, decoded"
     laplace = next(entry for entry in plan.others if entry.design.name == "laplace, decoded")
     assert laplace.certificate.epsilon > 1.02 * plan.epsilon

@@ -70,9 +70,7 @@ def usual_families(requirement: Requirement) -> tuple[str, ...]:
     if each.releases > 1:
         roomy = each.region.follows_answer and each.bounds is None and each.region.width >= each.sensitivity
         return _families(each, _FREE if roomy else _SEVERAL_RELEASES)
-    # a decoder keeps the ends of noise, so that Huber noise spends a large delta better than Laplace noise
-    decoded = each.region.per_answer or each.bounds is not None
-    return _families(each, (*_ONE_RELEASE, HUBER.name) if decoded else _ONE_RELEASE)
+    return _families(each, _ONE_RELEASE)
 
 
 def _families(each: Requirement, names: tuple[str, ...]) -> tuple[str, ...]:
