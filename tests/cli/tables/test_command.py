@@ -437,7 +437,7 @@ def test_errors_of_files_are_not_blamed_on_the_output(
 
 
 def test_help_shows_both_ways(capsys: Capture) -> None:
-    done = run(capsys, "tables", "--help")
+    done = run(capsys, "tables", "--help-all")
     assert done.code == 0
     for words in ("--by", "[visits]", "--dry-run", "pbdp verify", "5%+500"):
         assert words in done.out
