@@ -152,7 +152,7 @@ class Setting:
                     if self.moves_along or self.answers[0] <= other <= self.answers[1]:
                         yield answer, other
 
-    def worst(self, figure: str, *more: float, best: int = 1) -> Any:
+    def worst(self, figure: str, *more: float, best: int = 3) -> Any:
         """The largest figure of the neighbors: of those that look largest in double precision."""
         pairs = list(self.pairs())
         rough = [self._rough(figure, *pair, *more) for pair in pairs]
