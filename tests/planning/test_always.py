@@ -17,6 +17,7 @@ import pbdp
 from pbdp import tables
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError
 from pbdp.planning.plan import Plan
+from pbdp.report.pictures.plan_figure import plan_figure
 
 pytestmark = pytest.mark.filterwarnings("ignore::pbdp.errors.LargeDeltaWarning")
 
@@ -111,6 +112,15 @@ def test_every_output_is_in_the_region(name: str) -> None:
         numbers = outputs[:: max(len(outputs) // 50, 1)]
         for low, high in zip(*plan.interval(numbers.tolist()), strict=True):
             assert low <= true <= high
+
+
+@pytest.mark.parametrize("name", ["lopsided", "relative", "relative, not negative", "several", "in a range"])
+def test_it_is_explained_and_drawn_as_any_other(name: str) -> None:
+    plan = always(**REQUESTS[name])
+    assert all(other.certificate.confidence == 1 for other in plan.others)
+    assert all(other.certificate.epsilon >= plan.epsilon * (1 - 1e-9) for other in plan.others)
+    assert plan.limit_of_any_law() is None
+    assert len(plan_figure(plan, full=True).axes) == 4
 
 
 @pytest.mark.parametrize(("within", "releases"), [(8, 5), (20, 10), (6, 2)])

@@ -134,7 +134,8 @@ def certified_laws(requirement: Requirement, families: tuple[str, ...] | None = 
     names = families or usual_families(requirement)
     for design in designs_for(requirement.each, names):
         certify(requirement, design, best, reasons)
-    if LINEAR_PROGRAM in names and requirement.bounds is not None and requirement.coordinates is None:
+    answered = requirement.bounds is not None and requirement.coordinates is None and not requirement.always
+    if LINEAR_PROGRAM in names and answered:
         from pbdp.planning.answer_laws import answer_laws
 
         reached = min((entry.certificate.epsilon for entry in best.values()), default=math.inf)
@@ -173,7 +174,8 @@ def designs_for(requirement: Requirement, families: tuple[str, ...]) -> Iterator
         if requirement.scale is not None:
             yield from ranged_candidates(grid, region, families, requirement.scale)
             continue
-        yield from decoded_candidates(grid, requirement, goal, families)
+        if not requirement.always:  # no decoder holds noise without an end
+            yield from decoded_candidates(grid, requirement, goal, families)
         yield from moving_candidates(grid, region, goal, families)
         boosted = tuple(name.removeprefix(BOOSTED) for name in families if name.startswith(BOOSTED))
         if boosted and region.per_answer and requirement.releases == 1:

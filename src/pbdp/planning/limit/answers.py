@@ -44,10 +44,10 @@ WIDER = 1e-9
 def limit_of_any_law(requirement: Requirement, reached: float) -> Limit | None:
     """What a linear program proves of a requirement that a plan meets at epsilon `reached`; takes seconds.
 
-    None for several releases, for what is too large, and where no law is known that depends on the answer:
-    there the limit in closed form is all but reached.
+    None for several releases, for what is too large, for the confidence 1, and where no law is known that
+    depends on the answer: there the limit in closed form is all but reached.
     """
-    if requirement.releases > 1 or reached <= 0 or not _has_laws(requirement):
+    if requirement.releases > 1 or reached <= 0 or requirement.always or not _has_laws(requirement):
         return None
     programs = _programs(requirement)
     found = [largest_impossible(program.solve, requirement.confidence, reached) for program in programs]

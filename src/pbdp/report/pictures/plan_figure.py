@@ -39,6 +39,8 @@ MOST_CURVES = 3
 # Laws whose epsilons differ by less have one curve.
 APART = 1.05
 POINTS = 9
+# The largest confidence in the middle of a curve.
+MOST_OFTEN = 1 - 1e-9
 EXAMPLE_ANSWER = 1000
 # Characters of a name on one line.
 NAME_WIDTH = 22
@@ -221,7 +223,9 @@ def _price_of_width(panel: Axes, plan: Plan, designs: Sequence[AnyDesign]) -> No
 
 def _price_of_confidence(panel: Axes, plan: Plan, designs: Sequence[AnyDesign]) -> None:
     """epsilon against the confidence, the rest of the requirement kept."""
-    log_odds = math.log(plan.requirement.confidence / (1 - plan.requirement.confidence))
+    # a promise without exception has no odds: the curve leads up to it
+    often = min(plan.requirement.confidence, MOST_OFTEN)
+    log_odds = math.log(often / (1 - often))
     points = 1 / (1 + np.exp(-np.linspace(log_odds - 2, log_odds + 2, POINTS)))
     requirements = [(float(c), replace(plan.requirement, confidence=float(c))) for c in points]
     _prices(panel, plan, designs, requirements, label="confidence", own=plan.requirement.confidence)
