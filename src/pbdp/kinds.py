@@ -131,13 +131,17 @@ def share(check: Callable[[str, Any], float] = probability, *, all_of_it: bool =
     return Kind(check=check, read=share_typed, schema={"type": "number", **limits}, form="number")
 
 
-def whole_number(least: int = 1) -> Kind:
-    """Whole numbers of at least `least`."""
+def whole_number(least: int = 1, most: int | None = None) -> Kind:
+    """Whole numbers of at least `least`, and at most `most`."""
 
     def check(name: str, value: object) -> int:
-        return whole(name, value, least)
+        number = whole(name, value, least)
+        if most is not None and number > most:
+            raise InputError(name, f"at most {most:,}", shown(number))
+        return number
 
-    return Kind(check=check, read=number_typed, schema={"type": "integer", "minimum": least}, form="number")
+    limits = {"minimum": least} | ({} if most is None else {"maximum": most})
+    return Kind(check=check, read=number_typed, schema={"type": "integer", **limits}, form="number")
 
 
 def one_of(choices: Iterable[str], read: Callable[[str], str] = str) -> Kind:
@@ -237,6 +241,9 @@ CONFIDENCE = share(confidence_level)
 # That of a width, which may hold without exception.
 PROMISED = share(promised_level, all_of_it=True)
 WHOLE = whole_number()
+# Of a survey or a group: more than there are on Earth is a mistake.
+MOST_PEOPLE = 10**10
+PEOPLE = whole_number(most=MOST_PEOPLE)
 FLAG = Kind(check=flag, read=_truth_typed, schema={"type": "boolean"}, form="truth", alone="true")
 TEXT = Kind(check=_text, schema={"type": "string"})
 NAMES = Kind(

@@ -9,6 +9,8 @@ from pathlib import Path
 from pbdp.cli.files import Outcome, json_text, new_file
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
+from pbdp.errors import InputError
+from pbdp.json_records import place_of
 
 EXAMPLES = """examples:
   pbdp keys create office
@@ -43,7 +45,9 @@ def run(options: argparse.Namespace) -> Outcome:
         return _sign(options)
     from pbdp.tables.signing import create_pair, public_key_at, signing_folder
 
-    named = Path(options.name).expanduser()
+    named = place_of("name", options.name).expanduser()
+    if not named.name:
+        raise InputError("name", "that of a new file", options.name)
     path = named if {"/", os.sep} & set(options.name) else signing_folder() / named
     public = create_pair(path)
     if options.json:

@@ -6,14 +6,25 @@ from typing import Literal
 
 from pbdp.digits import percent_up
 from pbdp.errors import ContradictionError, InputError, shown
-from pbdp.kinds import ANYTHING, CONFIDENCE, FLAG, NUMBER, POSITIVE, Kind, number_of, one_of, pair, share
+from pbdp.kinds import (
+    ANYTHING,
+    CONFIDENCE,
+    FLAG,
+    MOST_PEOPLE,
+    NUMBER,
+    POSITIVE,
+    Kind,
+    number_of,
+    one_of,
+    pair,
+    share,
+)
 from pbdp.mechanism.neighbors import RELATION, RELATIONS, Neighbors
 from pbdp.parameters import finite, plain, positive, probability, whole
 from pbdp.settings import Request, request, setting
 
 Measure = Literal["difference", "ratio"]
 Pair = tuple[int, int]
-MOST_USERS = 10**10
 # An interval a thousand times as wide needs no plan.
 MOST_WIDER = 1000.0
 KNOWN, NEEDED = "what is known", "what the analysis needs: a wider interval, or power to find a lift"
@@ -28,8 +39,8 @@ def checked_users(given: object, least: int = 2, name: str = "users") -> Pair:
     if not isinstance(given, list | tuple) or len(given) != 2:
         raise InputError(name, "two whole numbers, such as 100000,100000", shown(given))
     first, second = (whole(name, plain(size), least=least) for size in given)
-    if max(first, second) > MOST_USERS:
-        raise InputError(name, f"at most {MOST_USERS:,}", f"{max(first, second):,}")
+    if max(first, second) > MOST_PEOPLE:
+        raise InputError(name, f"at most {MOST_PEOPLE:,}", f"{max(first, second):,}")
     return first, second
 
 
@@ -47,8 +58,8 @@ def _probability(remedy: str) -> Kind:
 def _rate(name: str, value: object) -> float:
     """At least one person of the largest group says yes, and one no."""
     rate = probability(name, value, "About how many say yes: 0.05 for 5 %.")
-    if not 1 / MOST_USERS <= rate <= 1 - 1 / MOST_USERS:
-        raise InputError(name, f"{1 / MOST_USERS:g} or more from 0 and from 1", rate)
+    if not 1 / MOST_PEOPLE <= rate <= 1 - 1 / MOST_PEOPLE:
+        raise InputError(name, f"{1 / MOST_PEOPLE:g} or more from 0 and from 1", rate)
     return rate
 
 

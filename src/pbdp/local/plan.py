@@ -10,7 +10,7 @@ from typing import Any
 
 from pbdp.digits import rounded_up
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, shown
-from pbdp.kinds import POSITIVE, SHARE, TEXT, WHOLE
+from pbdp.kinds import PEOPLE, POSITIVE, SHARE, TEXT
 from pbdp.local.boosted_response import BoostedResponse
 from pbdp.local.distributions import LeastShapeError, curve_variances
 from pbdp.local.domain import DOMAIN, Domain, ScaleDomain
@@ -213,7 +213,7 @@ def plan_local(
     return LocalPlan(domain=domain, goal=goal, chosen=chosen, others=tuple(others))
 
 
-@checked(domain=DOMAIN, goal=GOAL, epsilon=POSITIVE, delta=SHARE, users=WHOLE, use=TEXT)
+@checked(domain=DOMAIN, goal=GOAL, epsilon=POSITIVE, delta=SHARE, users=PEOPLE, use=TEXT)
 def plan_shuffled(
     domain: Domain,
     goal: Goal,

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pbdp.errors import InputError
-from pbdp.kinds import POSITIVE, TEXT, WHOLE, instance_of
+from pbdp.kinds import PEOPLE, POSITIVE, TEXT, instance_of
 from pbdp.local.distributions import LeastShapeError
 from pbdp.local.domain import DOMAIN, CategoryDomain, Domain
 from pbdp.local.goal import GOAL, Goal, LeastError, LeastMeanError
@@ -92,7 +92,7 @@ class QuestionPlan:
         }
 
 
-@checked(epsilon=POSITIVE, users=WHOLE)
+@checked(epsilon=POSITIVE, users=PEOPLE)
 def plan_questions(questions: Sequence[Question], *, epsilon: float, users: int) -> QuestionPlan:
     """The better way to ask questions that cost one person `epsilon` together."""
     questions = [QUESTION.check("questions", one) for one in iterated("questions", questions, SEVERAL)]

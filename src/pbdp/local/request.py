@@ -10,10 +10,10 @@ from pbdp.kinds import (
     CONFIDENCE,
     FLAG,
     NON_NEGATIVE,
+    PEOPLE,
     POSITIVE,
     SHARE,
     TEXT,
-    WHOLE,
     Kind,
     number_typed,
     one_of,
@@ -133,7 +133,7 @@ class SurveyRequest(Request):
         group=ACCURACY,
     )
     users: int | None = setting(
-        WHOLE, f"people who will report; default: {USUAL_USERS:,}", default=None, group=BOTH, metavar="N"
+        PEOPLE, f"people who will report; default: {USUAL_USERS:,}", default=None, group=BOTH, metavar="N"
     )
     expected: Array | None = setting(
         ANYTHING, "how many people hold each value: plan for these instead of the worst ones", default=None

@@ -37,7 +37,7 @@ import numpy as np
 
 from pbdp.accounting.composition.convolution import convolution
 from pbdp.errors import InputError, shown
-from pbdp.kinds import POSITIVE, SHARE, WHOLE
+from pbdp.kinds import PEOPLE, POSITIVE, SHARE
 from pbdp.local.blanket import AnswerPair
 from pbdp.local.mechanism import MECHANISM, LocalMechanism
 from pbdp.noise.kernel import Array
@@ -64,7 +64,7 @@ class Shuffled:
     epsilon: float
 
 
-@checked(mechanism=MECHANISM, users=WHOLE, delta=SHARE, known=POSITIVE)
+@checked(mechanism=MECHANISM, users=PEOPLE, delta=SHARE, known=POSITIVE)
 def shuffled(mechanism: LocalMechanism, users: int, delta: float, known: float = math.inf) -> Shuffled:
     """The least epsilon that is proved for this delta: over all answers, and whatever the others hold.
 

@@ -13,7 +13,7 @@ from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
-from pbdp.parameters import instance, promised_level
+from pbdp.parameters import iterated, promised_level
 from pbdp.release.intervals import (
     Intervals,
     confidence_intervals,
@@ -177,7 +177,7 @@ class Releaser:
 
     def likelihood(self, published: object, answers: Sequence[object]) -> Array:
         """P(this is published) for each candidate: a number each, or as many numbers as were published."""
-        instance("answers", answers, Sequence | np.ndarray, "a list of answers")
+        answers = list(iterated("answers", answers, "a list of answers"))
         numbers, weights = self.published_numbers(published), Weights(publisher=self.publisher)
         if isinstance(published, SCALARS):
             if unfit := [type(answer) for answer in answers if not is_number(type(answer))]:

@@ -34,8 +34,8 @@ from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.digits import delta_text, epsilon_text, percent_up, rounded_down, rounded_up
 from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.json_records import digest
+from pbdp.kinds import NAMES
 from pbdp.mechanism.neighbors import RELATION, Neighbors
-from pbdp.parameters import instance
 from pbdp.planning.pricing.priced import Claim, Priced, compose_plans, fingerprint, losses_of, name_of
 
 Amounts = dict[str, int]
@@ -103,8 +103,7 @@ class Terms:
         """The blocks that a release reads: all of them, unless some are named."""
         if blocks is None:
             return self.every_block
-        instance("blocks", blocks, Iterable, "names of blocks")
-        chosen = (blocks,) if isinstance(blocks, str) else tuple(blocks)
+        chosen: tuple[str, ...] = NAMES.check("blocks", blocks) if blocks else ()
         if not self.blocks:
             remedy = "Blocks are declared when the budget is made: --blocks north,south."
             raise ContradictionError("blocks", "left out for a dataset without blocks", "some", remedy)
