@@ -98,7 +98,7 @@ class Bins:
         return tuple(days[: after + 1])
 
     @property
-    def labels(self) -> list[Any]:
+    def labels(self) -> list[str] | list[datetime.date]:
         """What the bins are called."""
         if self.period is not None:
             return list(self.edges[:-1])
