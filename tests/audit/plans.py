@@ -64,17 +64,19 @@ _ASKED: dict[str, dict[str, Any]] = {
 _OTHERS = {
     "log": "laplace, log scale",
     "log in range": "laplace, log scale",
-    "boosted range": "boosted laplace",
     "per answer": "boosted laplace, per answer",
 }
-_SAME = {"per answer": "log", "boosted range": "range"}
+_SAME = {"per answer": "log"}
 
-NAMES = (*_ASKED, *_SAME)
+NAMES = (*_ASKED, *_SAME, "boosted range")
 
 
 @cache
 def plan_named(name: str) -> pbdp.Plan:
     """The plan of that name."""
+    if name == "boosted range":
+        law = pbdp.DiscreteLaplace(3)
+        return pbdp.boosted(law, range=(0, 10), confidence=0.9, sensitivity=1).plan(delta=1e-5)
     plan = pbdp.plan(**{"sensitivity": 1, **_ASKED[_SAME.get(name, name)]})
     if name not in _OTHERS:
         return plan

@@ -69,7 +69,7 @@ def test_an_output_of_another_answer_only_is_off_the_law() -> None:
     assert sample.off_law == 1000
 
 
-def test_an_output_that_is_listed_with_probability_nil_is_off_the_law() -> None:
+def test_an_output_of_probability_nil_is_off_the_law() -> None:
     plan = plan_named("table")
     law = plan.law_at(0)
     shares, middle = law.probability.copy(), int(np.flatnonzero(law.output == 0)[0])
@@ -77,7 +77,7 @@ def test_an_output_that_is_listed_with_probability_nil_is_off_the_law() -> None:
     holed = replace(plan.design, kernel=TableKernel(probabilities=shares, start=-middle))
     plan = replace(plan, parts=(replace(plan.only, design=holed),))
     law = plan.law_at(0)
-    assert law.probability[law.output == 2].tolist() == [0.0]
+    assert 2 not in law.output.tolist()
 
     sample = drawn_at(
         plan, lambda _, count: np.full(count, 2), 0, line=law.output, draws=1000, told=lambda _: None

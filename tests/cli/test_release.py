@@ -103,8 +103,7 @@ def test_intervals_are_those_of_the_published_number(
     low, high = plan.interval(record["released"], confidence)
     assert record["interval"]["low"] == low
     assert record["interval"]["high"] == high
-    usual = 0.95 if kind == "range" else plan.confidence
-    assert record["interval"]["confidence"] == (confidence or usual)
+    assert record["interval"]["confidence"] == (confidence or plan.confidence)
     words = release(capsys, plans[kind], "7", *asked)
     assert "the true answer is between" in words.err
     assert len(words.out.splitlines()) == 1

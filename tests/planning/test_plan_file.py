@@ -19,7 +19,7 @@ import pbdp
 from pbdp.errors import InputError, PlanFileError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.custom import CustomRegion
-from pbdp.planning.plan import Part, Plan, number_design, plan_of
+from pbdp.planning.plan import Part, Plan, plan_of
 from pbdp.planning.plan_file import plan_from_record, plan_record
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.together.search import plan_together
@@ -84,9 +84,9 @@ def joint(kind: str) -> Plan:
             count(20, releases=4, simultaneous=True),
         ]
         return plan_together(asked, ("laplace", "staircase", "gaussian"))
-    plan = pbdp.plan(**(USUAL | {"range": (0, 30), "scale": 3, "integer": True, "families": ("gaussian",)}))
-    (entry,) = [entry for entry in plan.others if entry.design.name == "boosted gaussian"]
-    given = [[(plan.requirement, number_design(entry.design))]]
+    made = pbdp.boosted(pbdp.DiscreteGaussian(3), range=(0, 30), confidence=0.9, sensitivity=1)
+    plan = made.plan(delta=1e-5)
+    given = [[(plan.requirement, plan.design)]]
     return plan_together([count(9, delta=1e-5)], FEW, given=given)
 
 

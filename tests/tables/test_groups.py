@@ -86,13 +86,14 @@ def test_bins_of_dates_are_called_by_their_first_days(text: str, days: list[str]
 def test_every_day_is_in_the_bin_that_sql_has_it_in(period: str) -> None:
     days = [datetime.date(2023, 12, 1) + datetime.timedelta(day) for day in range(500)]
     bins = Bins(f"2023-12-01..2025-04-13 by {period}")
-    starts = [max(label for label in bins.labels if label <= day) for day in days]
+    edges = [edge for edge in bins.edges if isinstance(edge, datetime.date)]
+    starts = [max(edge for edge in edges if edge <= day) for day in days]
     rows = {"who": list(range(500)), "day": days}
     for column in (days, [datetime.datetime(day.year, day.month, day.day, 23, 59) for day in days]):
         asked = Query(by={"day": bins}, measures=[Count(within=1)], **ONE)
         assert query_text(query_from_record(query_record(asked))) == query_text(asked)
         found = counts(asked.plan().release(rows | {"day": column}))
-        assert near(found, {(start,): starts.count(start) for start in bins.labels}, 15)
+        assert near(found, {(edge,): starts.count(edge) for edge in edges[:-1]}, 15)
 
 
 def test_a_histogram_has_decimal_edges() -> None:

@@ -101,7 +101,7 @@ class Bins:
     def labels(self) -> list[str] | list[datetime.date]:
         """What the bins are called."""
         if self.period is not None:
-            return list(self.edges[:-1])
+            return list(cast("tuple[datetime.date, ...]", self.edges[:-1]))
         shown = [f"{edge.normalize():f}" if edge else "0" for edge in cast("tuple[Decimal, ...]", self.edges)]
         return [f"[{low}, {high})" for low, high in pairwise(shown)]
 
