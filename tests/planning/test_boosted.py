@@ -17,6 +17,8 @@ from tests.planning import boosted_force as force
 
 # the claims may lie this far above the truth
 CLOSE = 1e-6
+# or so far where all real answers are searched, and so is the truth
+SEARCHED = 2e-5
 
 Kernel = tuple[Any, force.Law]
 
@@ -56,7 +58,7 @@ def regions(rng: np.random.Generator, whole: bool) -> dict[str, tuple[dict[str, 
         return q - 2 - q // 5, q + 1 + q // 3
 
     # beyond, the region holds all of a binomial kernel, and next to all of others
-    beyond = 420.0 if whole else 12.0
+    beyond = 420.0 if whole else 120.0
     return {
         "absolute": (
             {"within": a},
@@ -117,8 +119,7 @@ def test_figures_are_the_truth_or_just_above_it(kernel: str, region: str, seed: 
     exact = truth.worst("delta", epsilon)
     claimed = made.delta(epsilon)
     assert claimed >= exact - 1e-30, (claimed, float(exact), float(exact - claimed))
-    # a row of pairs need not hold the worst one of all real answers
-    assert claimed <= exact + (2e-2 if searched else CLOSE)
+    assert claimed <= exact + (SEARCHED if searched else CLOSE)
 
     claimed = made.epsilon(0.01)
     if math.isfinite(claimed):
@@ -129,7 +130,10 @@ def test_figures_are_the_truth_or_just_above_it(kernel: str, region: str, seed: 
     claimed = made.renyi(order)
     exact = truth.worst("renyi", order)
     assert claimed >= exact, (claimed, float(exact))
-    assert searched or claimed == exact or claimed <= exact + CLOSE, (claimed, float(exact))
+    close = SEARCHED * max(1.0, float(exact)) if searched else CLOSE
+    # of hard bounds for real answers none is claimed
+    nothing = searched and made.boost == 1 and claimed == math.inf
+    assert nothing or claimed == exact or claimed <= exact + close, (claimed, float(exact))
 
 
 @pytest.mark.parametrize(("kernel", "region"), combined(KERNELS, REGIONS))
