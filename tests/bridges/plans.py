@@ -37,6 +37,9 @@ def renyi() -> pbdp.Plan:
 @cache
 def ranged(family: str) -> pbdp.Plan:
     """One whole number in 0..20, by a law of its own for every answer."""
+    if family.startswith("boosted"):
+        law = pbdp.DiscreteLaplace(3)
+        return pbdp.boosted(law, range=(0, 20), confidence=0.8, sensitivity=1).plan(delta=1e-3)
     made = pbdp.plan(range=(0, 20), scale=3, confidence=0.8, sensitivity=1, delta=1e-3, integer=True)
     entry = next(entry for entry in (made.chosen, *made.others) if entry.design.name == family)
     assert not entry.design.follows_answer

@@ -59,7 +59,7 @@ def test_json_holds_everything(capsys: Capture) -> None:
     assert (record["repeated"], record["within"]) == (False, 50)
     asked(capsys)
     *_, in_own_words, without = run(capsys, "ledger", "history").out.splitlines()
-    assert in_own_words.endswith("visits in March")
+    assert "visits in March; within 50" in in_own_words
     assert "within 50, confidence 0.95" in without
 
 

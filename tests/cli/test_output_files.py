@@ -21,6 +21,7 @@ WRITERS = {
     "choose --options 9 --within 9 --confidence 0.9 --sensitivity 1 -o": "choice.json",
     "compare --users 90,90 --rate 0.5 --wider 0.5 -o": "comparison.json",
     "tables data.csv --one-row-per-person --by city=Rome --people 50 --delta 1e-6 -o": "table.csv",
+    "bounds data.csv --column n --one-row-per-person --people 50 --delta 1e-6 -o": "bounds.csv",
     "certificate plan.json -o": "page.html",
     "local plan --values 1..9 --epsilon 1 -o": "survey.json",
     "local client -o": "client.js",
@@ -40,7 +41,7 @@ FOLDERS = {("reproduce",), ("demo",), ("local", "questions")}
 @pytest.fixture(scope="module", autouse=True)
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("files")
-    (folder / "data.csv").write_text("city\n" + "Rome\n" * 90, encoding="utf-8")
+    (folder / "data.csv").write_text("city,n\n" + "Rome,3\n" * 90, encoding="utf-8")
     (folder / "answers.txt").write_text("1\n5\n9\n" * 40, encoding="utf-8")
     (folder / "together.toml").write_text(
         "delta = 1e-6\n[requirements.visits]\n"

@@ -25,7 +25,7 @@ COUNT: dict[str, Any] = {
     "integer": True,
 }
 # Takes some 9 seconds of a core.
-SLOW: dict[str, Any] = COUNT | {"solve": "within", "epsilon": "0.0001", "releases": "1000"}
+SLOW: dict[str, Any] = COUNT | {"solve": "within", "epsilon": "0.001", "releases": "1000"}
 WORD = "X-Pbdp-Studio"
 # Seconds that a busy machine may take for what is done in moments.
 PATIENCE = 120

@@ -168,6 +168,6 @@ def recorded(paying: PayingOnce) -> dict[str, str | None]:
 
 
 def about(paying: PayingFor, words: str) -> PayingFor:
-    """The same payment for what these words say, before those of the user."""
+    """The same payment for what these words say, behind those of the user."""
     query = paying.get("query")
-    return {**paying, "query": f"{words}; {query}" if query else words}
+    return {**paying, "query": f"{query}; {words}" if query else words}

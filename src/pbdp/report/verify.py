@@ -246,7 +246,7 @@ def _paid_release(release: ReleaseFile, ledger: Ledger | None) -> str:
 def _paid_comparison(found: Compared, ledger: Ledger | None) -> str:
     spend = spend_of(found.paid, ledger, lambda terms, blocks: terms.plan_id(found.plan.noise, blocks))
     asked, query = found.plan.asked_of(found.sizes), spend.query or ""
-    if query != asked and not query.startswith(f"{asked}; "):
+    if query != asked and not query.endswith(f"; {asked}"):
         raise FaultError("the ledger was asked about another comparison, or groups of other sizes")
     if _stored(spend) != list(found.counts):
         raise FaultError("the ledger stored other numbers")
