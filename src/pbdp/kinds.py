@@ -161,7 +161,7 @@ def pair(check: Callable[[str, Any], Any] = finite, read: Callable[[str, str], A
     """Two numbers, each of which `check` lets pass; typed as LOW..HIGH."""
 
     def both(name: str, value: object) -> tuple[Any, Any]:
-        if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+        if not isinstance(value, list | tuple) or len(value) != 2:
             raise InputError(name, "two numbers, the lower first", shown(value))
         return check(name, plain(value[0])), check(name, plain(value[1]))
 

@@ -24,6 +24,8 @@ _CONNECTION = re.compile(
 )
 # What holds less often promises nothing.
 LEAST_CONFIDENCE = 1e-9
+# Bytes of a path, and of each of its parts, that Linux takes.
+MOST_PATH, MOST_NAME = 4096, 255
 
 
 def _number(name: str, value: object, rule: str, holds: Callable[[float], bool], remedy: str) -> float:
@@ -151,11 +153,13 @@ def iterated(name: str, value: object, rule: str) -> Iterator[Any]:
 
 
 def is_file_name(text: str | bytes) -> bool:
-    """Whether the system can look for a file of this name: without NUL and halves of characters."""
+    """Whether the system can look for it: without NUL and halves of characters, and not too long."""
     try:
-        return b"\0" not in os.fsencode(text)
+        name = os.fsencode(text)
     except UnicodeEncodeError:
         return False
+    longest = max(map(len, name.split(os.sep.encode())))
+    return b"\0" not in name and len(name) < MOST_PATH and longest <= MOST_NAME
 
 
 def is_connection(text: str) -> bool:

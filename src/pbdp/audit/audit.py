@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pbdp.audit.accuracy import accuracy_finding
@@ -34,6 +35,7 @@ LIMITS = (
 # Numbers that are drawn at each answer unless told.
 DRAWS = 1_000_000
 LEAST_DRAWS, MOST_DRAWS = 1000, 10**10
+MOST_ANSWERS = 1000
 # Choices are drawn one by one.
 CHOICES = 50_000
 # One audit in a thousand may be wrong: an alarm that rings for nothing is soon ignored.
@@ -138,9 +140,11 @@ def audit_plan(
     of the audit are all true with at least the probability `confidence`. `progress(done, total)` hears of the
     draws of a part as they are made.
     """
-    asked = None if answers is None else tuple(iterated("answers", answers, "hypothetical answers"))
-    if asked == ():
-        raise InputError("answers", "at least one hypothetical answer", "none")
+    listed = () if answers is None else islice(iterated("answers", answers, "answers"), MOST_ANSWERS + 1)
+    asked = None if answers is None else tuple(listed)
+    if asked is not None and not 0 < len(asked) <= MOST_ANSWERS:
+        rule = f"1 to {MOST_ANSWERS:,} hypothetical answers"
+        raise InputError("answers", rule, "more" if asked else "none")
     if draws is not None:
         draws = whole("draws", draws, LEAST_DRAWS, "Fewer draws say next to nothing.")
         if draws > MOST_DRAWS:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pbdp.digits import plain
-from pbdp.errors import ContradictionError
+from pbdp.errors import ContradictionError, InputError
 from pbdp.kinds import ANYTHING, FLAG, POSITIVE, PROMISED, pair, share
 from pbdp.parameters import probability
 from pbdp.paying import Payment
 from pbdp.planning.request import WIDTH, Within
 from pbdp.settings import Request, request, setting
 
+# A floor below a millionth of what one person changes would cost a million times any budget.
+MOST_LOOKED = 1e6
 ACCURACY = "accuracy: two of width, confidence and share"
 
 
@@ -78,6 +80,8 @@ class Question(Request):
         if self.floor is None:
             remedy = "Small answers need a width of their own; floor=50, say."
             raise ContradictionError("floor", "given with a percentage", "none", remedy)
+        if self.floor < self.sensitivity / MOST_LOOKED:
+            raise InputError("floor", f"at least {self.sensitivity / MOST_LOOKED:g}", f"{self.floor:g}")
         if self.confidence == 1:
             remedy = "Looks that stop early can miss; a width without a floor (5%+50) need not."
             raise ContradictionError("confidence", "below 1 with a floor", 1, remedy)

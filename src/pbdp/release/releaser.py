@@ -13,7 +13,7 @@ from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
-from pbdp.parameters import iterated, promised_level
+from pbdp.parameters import flag, iterated, promised_level
 from pbdp.release.intervals import (
     Intervals,
     confidence_intervals,
@@ -85,6 +85,7 @@ class Releaser:
 
     def check_count(self, count: int, disjoint: bool, name: str = "answer") -> None:
         """Refuse more numbers than the plan covers, unless each person affects only one of them."""
+        disjoint = flag("disjoint", disjoint)
         if self.requirement.coordinates is not None:
             if count != self.requirement.dimensions:
                 raise InputError(

@@ -309,6 +309,8 @@ class ReleasedTable(Reported):
         from pbdp.tables.signing import signer_at
 
         target = place_of("output", path)
+        if not target.name:
+            raise InputError("output", "the name of a file", str(target))
         signer = None if sign is None else signer_at(sign)
         if signer is not None:
             signer.check_apart([target])

@@ -24,7 +24,7 @@ from typing import BinaryIO, Literal, cast
 
 from pbdp.columns.files import TextRows, text_of
 from pbdp.errors import ContradictionError, InputError, shown
-from pbdp.json_records import near_file
+from pbdp.json_records import near_file, place_of
 from pbdp.parameters import instance
 from pbdp.tables.engines.dialects import DUCKDB, Dialect
 
@@ -269,7 +269,7 @@ def _matching(entry: str) -> list[Path]:
         what = entry.partition("://")[0]
         remedy = "Copy the files here, or give a DuckDB relation that reads them."
         raise InputError("data", "files of this machine, or postgresql://...", f"{what}://...", remedy)
-    path = Path(entry).expanduser()
+    path = place_of("data", entry).expanduser()
     if path.is_file():
         return [path]
     if path.is_dir():
