@@ -23,6 +23,8 @@ from pbdp.parameters import above_one, positive, probability, promised_level, wh
 SMALLEST, LARGEST = 1e-100, 1e100
 # Beyond it the Rényi sums run over ever more terms, and say no more than the largest loss.
 LARGEST_ORDER = 1e5
+# The rounding of tables is known to 1e-12 a release: beyond, it may add up to everything.
+MOST_RELEASES = 10**12
 # Why there is no delta of 0, also not to be never off by more than a width.
 NO_DELTA = "Published noise is drawn from a finite table, which has no pure epsilon; use 1e-9, say."
 NO_ENDS = (
@@ -72,6 +74,8 @@ class Requirement:
             raise InputError("integer", "true or false", shown(self.integer))
         self._check_privacy()
         object.__setattr__(self, "releases", whole("releases", self.releases))
+        if self.releases > MOST_RELEASES:
+            raise InputError("releases", f"at most {MOST_RELEASES:,}", shown(self.releases))
         object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
         if self.step is not None:
             positive("step", self.step, "It is the grid for real answers, a power of two; 0.25, say.")
