@@ -70,10 +70,10 @@ def test_other_words_are_refused_and_nothing_is_spent(
         assert budget.spent == 0
 
 
-def test_own_words_stand_behind_those_of_the_question() -> None:
+def test_own_words_stand_before_those_of_the_question() -> None:
     assert about({"key": "march"}, "within 5") == {"key": "march", "query": "within 5"}
     assert about({"query": "March", "blocks": "north"}, "within 5") == {
-        "query": "within 5; March",
+        "query": "March; within 5",
         "blocks": "north",
     }
 

@@ -48,8 +48,8 @@ def test_a_minimum_size_needs_a_size() -> None:
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_marks_are_published_and_verified(tmp_path: Path, ending: str) -> None:
-    asked = query([People(within=10), COUNTS], quality=True, minimum_size=50)
-    assert query_from_record(query_record(asked)).minimum_size == 50
+    asked = query([People(within=10), COUNTS], quality=True, minimum_size=100)
+    assert query_from_record(query_record(asked)).minimum_size == 100
     path = tmp_path / f"t.{ending}"
     asked.plan().release(DATA).save(path)
     manifest = tmp_path / f"t.{ending}.manifest.json"

@@ -103,7 +103,8 @@ class Terms:
         """The blocks that a release reads: all of them, unless some are named."""
         if blocks is None:
             return self.every_block
-        chosen: tuple[str, ...] = NAMES.check("blocks", blocks) if blocks else ()
+        none = isinstance(blocks, list | tuple | str) and not blocks
+        chosen: tuple[str, ...] = () if none else NAMES.check("blocks", blocks)
         if not self.blocks:
             remedy = "Blocks are declared when the budget is made: --blocks north,south."
             raise ContradictionError("blocks", "left out for a dataset without blocks", "some", remedy)
