@@ -372,8 +372,8 @@ def changed(call: Call, chance: random.Random) -> dict[str, Any]:
     for name in chance.sample(sorted(given), min(len(given), chance.choice((1, 1, 1, 2, 3)))):
         place = chance.randrange(len(STRANGE) + len(MADE))
         value = STRANGE[place] if place < len(STRANGE) else MADE[place - len(STRANGE)]()
-        # what a sampler of the caller's raises is the caller's
-        if name != "_draw" or not callable(value):
+        # what functions of the caller's raise is the caller's
+        if name not in ("_draw", "progress") or not callable(value):
             given[name] = value
     return given
 

@@ -190,7 +190,9 @@ class Special:
             text = others.get(name) or Column(name=name, type="text")
             if text.type != "text":
                 raise InputError(f"the rest of {name}", "of a text", text.type)
-            keys = next(table.columns[name] for table in tables if name in table.columns)
+            keys = next((table.columns[name] for table in tables if name in table.columns), None)
+            if keys is None:
+                raise InputError("rest", "of columns whose keys are listed", name)
             listed = [
                 Constant(type="text", value=key) for key in dict.fromkeys(keys.values.tolist()) if key != rest
             ]
