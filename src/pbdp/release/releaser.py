@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -36,6 +37,9 @@ from pbdp.release.publisher import (
     restorer,
 )
 from pbdp.release.sampler import NoiseSampler, sampler_of
+
+# Candidates that a likelihood is asked for at a time.
+MOST_LIKELIHOODS = 1_000_000
 
 # What answers come in and published numbers go out in: a list, an array, a column; a number by itself.
 Form = TypeVar("Form")
@@ -178,7 +182,9 @@ class Releaser:
 
     def likelihood(self, published: object, answers: Sequence[object]) -> Array:
         """P(this is published) for each candidate: a number each, or as many numbers as were published."""
-        answers = list(iterated("answers", answers, "a list of answers"))
+        answers = list(islice(iterated("answers", answers, "a list of answers"), MOST_LIKELIHOODS + 1))
+        if len(answers) > MOST_LIKELIHOODS:
+            raise InputError("answers", f"at most {MOST_LIKELIHOODS:,}", "more")
         numbers, weights = self.published_numbers(published), Weights(publisher=self.publisher)
         if isinstance(published, SCALARS):
             if unfit := [type(answer) for answer in answers if not is_number(type(answer))]:
