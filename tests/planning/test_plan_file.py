@@ -449,7 +449,7 @@ def test_a_plan_cut_short_is_refused(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "missing.json", tmp_path / ("x" * 300)):
-        with pytest.raises(PlanFileError, match="plan file must be (readable|the name of a file)"):
+        with pytest.raises(PlanFileError, match=r"plan file must be (readable|the name of a file)"):
             Plan.load(place)
     locked = tmp_path / "locked.json"
     locked.write_text("{}", encoding="utf-8")
