@@ -192,8 +192,10 @@ def _names_typed(_: str, text: str) -> list[str]:
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise InputError(name, "a text", shown(value))
-    if not value.isprintable() and any("\ud800" <= mark <= "\udfff" for mark in value):
-        raise InputError(name, "a text in Unicode", "halves of characters")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InputError(name, "a text that UTF-8 can hold", "lone surrogates") from None
     return value
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from itertools import islice
 from numbers import Real
 from types import UnionType
 from typing import Any
@@ -150,6 +151,14 @@ def iterated(name: str, value: object, rule: str) -> Iterator[Any]:
         return iter(value)  # type: ignore[call-overload, no-any-return]
     except TypeError:
         raise InputError(name, rule, f"something of type {type(value).__name__}") from None
+
+
+def listed(name: str, value: object, rule: str, most: int) -> list[Any]:
+    """All that is in an iterable, of at most `most`: a range may have no end that memory could hold."""
+    found = list(islice(iterated(name, value, rule), most + 1))
+    if len(found) > most:
+        raise InputError(name, f"at most {most:,}", "more")
+    return found
 
 
 def is_file_name(text: str | bytes) -> bool:

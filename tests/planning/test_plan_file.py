@@ -448,9 +448,11 @@ def test_a_plan_cut_short_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    for place in (tmp_path, tmp_path / "missing.json", tmp_path / ("x" * 300)):
-        with pytest.raises(PlanFileError, match=r"plan file must be (readable|the name of a file)"):
+    for place in (tmp_path, tmp_path / "missing.json"):
+        with pytest.raises(PlanFileError, match="plan file must be readable"):
             Plan.load(place)
+    with pytest.raises(PlanFileError, match="plan file must be the name of a file"):
+        Plan.load(tmp_path / ("x" * 300))
     locked = tmp_path / "locked.json"
     locked.write_text("{}", encoding="utf-8")
     locked.chmod(0)

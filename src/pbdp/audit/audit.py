@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from pbdp.audit.accuracy import accuracy_finding
@@ -22,7 +21,7 @@ from pbdp.errors import ContradictionError, InputError
 from pbdp.kinds import FUNCTION, instance_of
 from pbdp.local.mechanism import LocalMechanism
 from pbdp.mechanism.requirement import Requirement
-from pbdp.parameters import confidence_level, iterated, whole
+from pbdp.parameters import confidence_level, listed, whole
 from pbdp.planning.plan import Plan
 from pbdp.signatures import checked
 
@@ -140,11 +139,10 @@ def audit_plan(
     of the audit are all true with at least the probability `confidence`. `progress(done, total)` hears of the
     draws of a part as they are made.
     """
-    listed = () if answers is None else islice(iterated("answers", answers, "answers"), MOST_ANSWERS + 1)
-    asked = None if answers is None else tuple(listed)
-    if asked is not None and not 0 < len(asked) <= MOST_ANSWERS:
-        rule = f"1 to {MOST_ANSWERS:,} hypothetical answers"
-        raise InputError("answers", rule, "more" if asked else "none")
+    rule = "hypothetical answers"
+    asked = None if answers is None else tuple(listed("answers", answers, rule, MOST_ANSWERS))
+    if asked == ():
+        raise InputError("answers", "at least one hypothetical answer", "none")
     if draws is not None:
         draws = whole("draws", draws, LEAST_DRAWS, "Fewer draws say next to nothing.")
         if draws > MOST_DRAWS:

@@ -18,9 +18,10 @@ from pbdp.kinds import (
     one_of,
     pair,
     share,
+    whole_number,
 )
 from pbdp.mechanism.neighbors import RELATION, RELATIONS, Neighbors
-from pbdp.parameters import finite, plain, positive, probability, whole
+from pbdp.parameters import finite, plain, positive, probability
 from pbdp.settings import Request, request, setting
 
 Measure = Literal["difference", "ratio"]
@@ -38,9 +39,8 @@ def checked_users(given: object, least: int = 2, name: str = "users") -> Pair:
     """Two sizes of groups."""
     if not isinstance(given, list | tuple) or len(given) != 2:
         raise InputError(name, "two whole numbers, such as 100000,100000", shown(given))
-    first, second = (whole(name, plain(size), least=least) for size in given)
-    if max(first, second) > MOST_PEOPLE:
-        raise InputError(name, f"at most {MOST_PEOPLE:,}", f"{max(first, second):,}")
+    people = whole_number(least, MOST_PEOPLE)
+    first, second = (people.check(name, plain(size)) for size in given)
     return first, second
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
-from pbdp.parameters import flag, iterated, promised_level
+from pbdp.parameters import flag, listed, promised_level
 from pbdp.release.intervals import (
     Intervals,
     confidence_intervals,
@@ -182,17 +181,15 @@ class Releaser:
 
     def likelihood(self, published: object, answers: Sequence[object]) -> Array:
         """P(this is published) for each candidate: a number each, or as many numbers as were published."""
-        answers = list(islice(iterated("answers", answers, "a list of answers"), MOST_LIKELIHOODS + 1))
-        if len(answers) > MOST_LIKELIHOODS:
-            raise InputError("answers", f"at most {MOST_LIKELIHOODS:,}", "more")
+        answers = listed("answers", answers, "a list of answers", MOST_LIKELIHOODS)
         numbers, weights = self.published_numbers(published), Weights(publisher=self.publisher)
         if isinstance(published, SCALARS):
             if unfit := [type(answer) for answer in answers if not is_number(type(answer))]:
                 raise no_number(unfit[0])
-            listed = [self.steps_of(answer) for answer in answers]
+            known = [self.steps_of(answer) for answer in answers]
         else:
-            listed = [self._steps_of_several(answer, len(numbers)) for answer in answers]
-        steps = np.array(listed, dtype=np.int64).reshape(-1, len(numbers))
+            known = [self._steps_of_several(answer, len(numbers)) for answer in answers]
+        steps = np.array(known, dtype=np.int64).reshape(-1, len(numbers))
         each = [likelihoods(weights, *of) for of in zip(numbers.tolist(), steps.T, strict=True)]
         return np.asarray(np.prod(each, axis=0))
 

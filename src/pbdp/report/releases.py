@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbdp.columns.published import Table, json_values, ready_columns, typed_numbers
-from pbdp.digits import delta_text, loss_text, outward, percent_down, percent_up, plain
+from pbdp.digits import outward, percent_down, percent_up, plain
 from pbdp.noise.kernel import Array
 from pbdp.report.plans import RISK, loss_facts, risk_facts
 from pbdp.report.record import warning_records
@@ -229,11 +229,6 @@ def release_statement(made: Publication, **_: bool) -> Statement:
             *([] if made.alone else [NAN_COUNTS]),
         ),
     )
-
-
-def loss_words(epsilon: float, delta: float) -> str:
-    """An epsilon, and the delta that it is at."""
-    return f"epsilon {loss_text(epsilon)} at delta {delta_text(delta)}"
 
 
 def interval_words(intervals: Intervals) -> str:

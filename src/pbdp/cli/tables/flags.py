@@ -114,9 +114,7 @@ def _measure(kind: str, words: Sequence[str]) -> dict[str, Any]:
             f"--{kind}",
             f"followed by {wanted}",
             shown(" ".join(words)) if words else "nothing",
-            "Put the data before the flags."
-            if len(plain) > len(leading)
-            else "Settings such as name=x follow.",
+            "Put the data before the flags." if len(plain) > len(leading) else _THEN,
         )
     by_place = dict(zip(leading, plain, strict=False))
     return {"kind": kind} | settings_typed(MEASURES[kind], f"--{kind}", by_place, words[len(plain) :])

@@ -58,7 +58,6 @@ _PARTS = {
     "Hour": "hour",
 }
 _TYPES: tuple[Type, ...] = ("number", "text", "date", "boolean", "time")
-_BOOLEAN = ("Not", "Is", "In", "Between", "Like", "Escape")
 # What sqlglot notes of its own and what changes nothing here: both kinds of division are ours, for one.
 _NOTED = {
     "DPipe": ("safe",), "Div": ("typed", "safe"), "Least": ("ignore_nulls",), "Greatest": ("ignore_nulls",),
